@@ -1,0 +1,3 @@
+//! The automation of the workspace: one command a file.
+
+fn main() {}
