@@ -1,0 +1,41 @@
+//! What tests need and cargo does not bring: the NVRTC library, from its PyPI wheel, into `target/`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use xshell::{Shell, cmd};
+
+/// Newest of the 12.x line, whose output every driver since 525 accepts.
+const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.9.86";
+
+/// Fetches everything and prints how to use it by hand.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    match nvrtc(sh)? {
+        Some(path) => println!("export NUMR_NVRTC={}", path.display()),
+        None => println!("no NVRTC wheel for this operating system: its tests will be skipped"),
+    }
+    Ok(())
+}
+
+/// The NVRTC library, fetched once; `None` where no wheel exists for the operating system.
+pub(crate) fn nvrtc(sh: &Shell) -> Result<Option<PathBuf>> {
+    if !cfg!(target_os = "linux") {
+        return Ok(None);
+    }
+    let target = sh.var_os("CARGO_TARGET_DIR").map_or_else(|| sh.current_dir().join("target"), PathBuf::from);
+    let target = sh.current_dir().join(target).join("nvrtc");
+    let library = target.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
+    if !library.exists() {
+        let pip = "python3 -m pip";
+        if cmd!(sh, "python3 -m pip --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+            bail!("`{pip}` is missing: install Python with pip (Debian: apt-get install python3-pip) and run again");
+        }
+        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-compile --no-deps --upgrade --target {target} {NVRTC}")
+            .run()
+            .with_context(|| format!("`{pip}` could not fetch {NVRTC}"))?;
+        if !library.exists() {
+            bail!("{NVRTC} holds no {}", library.display());
+        }
+    }
+    Ok(Some(library))
+}

@@ -1,0 +1,240 @@
+//! What the house keeps clean: size per crate, where `unsafe` may be, file names, module docs, manifests.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Result, bail};
+use xshell::{Shell, cmd};
+
+use crate::source::{code, files, is_rust};
+
+/// Most lines of a crate, comments counted, blank lines and tests not; and the numr crates that it may depend on.
+const CRATES: [(&str, usize, &[&str]); 7] = [
+    ("crates/numr-core", 12_000, &[]),
+    ("crates/numr-cpu", 10_000, &["numr-core"]),
+    ("crates/numr-cuda", 12_000, &["numr-core"]),
+    ("crates/numr-wgpu", 9_000, &["numr-core"]),
+    ("crates/numr-autograd", 3_000, &["numr-core"]),
+    ("crates/numr", 2_000, &["numr-core", "numr-autograd", "numr-cpu", "numr-cuda", "numr-wgpu"]),
+    ("xtask", 1_500, &[]),
+];
+
+/// Most lines of all tests, examples and benches together.
+const TESTS: usize = 8_000;
+
+/// The only files in which `unsafe` may be written; a name that ends in `/` is a folder.
+const UNSAFE: [&str; 0] = [];
+
+/// Names that say nothing about what is inside.
+const BANNED: [&str; 7] = ["mod.rs", "utils.rs", "util.rs", "helpers.rs", "common.rs", "misc.rs", "build.rs"];
+
+/// Words of the op table that a backend file may hold, because it has a fused override or a primitive of that name.
+const BACKEND_WORDS: [(&str, &str); 0] = [];
+
+/// Runs every check and prints the size table; an error lists all faults.
+pub(crate) fn run(sh: &Shell) -> Result<()> {
+    let files = files(sh)?;
+    let mut faults = vec![];
+    let mut sizes = BTreeMap::new();
+    for path in &files {
+        let Ok(text) = sh.read_file(path) else { continue }; // not text
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if BANNED.contains(&&*name) {
+            faults.push(format!("{}: a banned name", path.display()));
+        }
+        if !path.starts_with("tests/golden") {
+            spaces(path, &text, &mut faults);
+        }
+        if name == "Cargo.toml" {
+            manifest(path, &text, &mut faults);
+        }
+        if is_rust(path) {
+            rust(path, &text, &mut faults);
+        }
+        if let Some((owner, lines, tests)) = size(path, &text) {
+            *sizes.entry(owner).or_insert(0) += lines;
+            *sizes.entry("tests").or_insert(0) += tests;
+        }
+    }
+    op_names(sh, &files, &mut faults)?;
+    let budgets = CRATES.map(|(name, most, _)| (name, most)).into_iter().chain([("tests", TESTS)]);
+    for (name, most) in budgets {
+        let lines = sizes.get(name).copied().unwrap_or(0);
+        println!("{lines:>7} of {most:>6} lines  {name}");
+        if lines > most {
+            faults.push(format!("{name}: {lines} lines, {most} allowed"));
+        }
+    }
+    if faults.is_empty() { Ok(()) } else { bail!("{} faults\n{}", faults.len(), faults.join("\n")) }
+}
+
+/// Prints how long a release build of the CPU backend takes once its dependencies are built.
+pub(crate) fn time(sh: &Shell) -> Result<()> {
+    cmd!(sh, "cargo build --quiet --release -p numr-cpu").run()?;
+    cmd!(sh, "cargo clean --quiet --release -p numr-cpu").run()?;
+    let start = Instant::now();
+    cmd!(sh, "cargo build --quiet --release -p numr-cpu").run()?;
+    println!("{:>7.1} s  release build of numr-cpu", start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// Trailing spaces, tabs and a missing or doubled last newline.
+fn spaces(path: &Path, text: &str, faults: &mut Vec<String>) {
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| line.ends_with([' ', '\t', '\r'])) {
+        faults.push(format!("{}:{}: trailing space after `{}`", path.display(), number + 1, line.trim()));
+    }
+    if !text.is_empty() && (!text.ends_with('\n') || text.ends_with("\n\n")) {
+        faults.push(format!("{}: does not end in one newline", path.display()));
+    }
+}
+
+/// Module docs, and `unsafe` only where it is listed; a crate without it says so itself.
+fn rust(path: &Path, text: &str, faults: &mut Vec<String>) {
+    let at = path.display();
+    if !text.starts_with("//!") {
+        faults.push(format!("{at}: does not start with `//!` module docs"));
+    }
+    let shown = at.to_string();
+    let listed =
+        UNSAFE.iter().any(|entry| if entry.ends_with('/') { shown.starts_with(entry) } else { shown == *entry });
+    let code = code(text);
+    let word = |line: &str| line.split(|c: char| !(c.is_alphanumeric() || c == '_')).any(|word| word == "unsafe");
+    if !listed && let Some(line) = code.lines().position(word) {
+        faults.push(format!("{at}:{}: `unsafe` outside the files that xtask/src/tidy.rs lists", line + 1));
+    }
+    let root = ["numr-core", "numr-autograd"].map(|name| format!("crates/{name}/src/lib.rs"));
+    let root = root.contains(&shown) || ["xtask/src/main.rs", "tests/src/lib.rs"].contains(&&*shown);
+    if root && !code.contains("#![forbid(unsafe_code)]") {
+        faults.push(format!("{at}: lacks #![forbid(unsafe_code)]"));
+    }
+}
+
+/// Dependencies come from the workspace's table, inner ones with a version, and arrows point down only.
+fn manifest(path: &Path, text: &str, faults: &mut Vec<String>) {
+    if path.starts_with("tests/peers") {
+        return; // not a member
+    }
+    let folder = path.parent().unwrap_or(Path::new("")).display().to_string();
+    let allowed = CRATES.iter().find(|(name, ..)| *name == folder).map(|(_, _, allowed)| *allowed);
+    let mut section = "";
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if line.starts_with('[') {
+            section = line;
+        } else if section == "[workspace.dependencies]" {
+            if line.contains("path =") && !line.contains("version =") {
+                faults.push(format!("{}: an inner dependency without a version: {line}", path.display()));
+            }
+        } else if section.ends_with("dependencies]") {
+            if !line.contains("workspace = true") {
+                faults.push(format!("{}: not from the workspace's table: {line}", path.display()));
+            }
+            let name = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            let down = allowed.is_none_or(|allowed| allowed.contains(&name)) || section.contains("dev-");
+            if name.starts_with("numr") && !down {
+                faults.push(format!("{}: must not depend on {name}", path.display()));
+            }
+        }
+    }
+}
+
+/// A backend knows primitives and fused overrides; the name of a table row in it is a case of its own creeping in.
+fn op_names(sh: &Shell, files: &[std::path::PathBuf], faults: &mut Vec<String>) -> Result<()> {
+    let table = "crates/numr-core/src/ops/map.rs";
+    if !sh.path_exists(table) {
+        return Ok(());
+    }
+    let rows = row_names(&sh.read_file(table)?);
+    let backend = |path: &Path| {
+        ["numr-cpu", "numr-cuda", "numr-wgpu"]
+            .iter()
+            .any(|name| path.starts_with(Path::new("crates").join(name).join("src")))
+    };
+    for path in files.iter().filter(|path| backend(path) && is_rust(path)) {
+        let shown = path.display().to_string();
+        let text = sh.read_file(path)?;
+        let (main, _) = split_tests(&text);
+        for (number, line) in code(main).lines().enumerate() {
+            for word in line.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
+                if rows.contains(&word.to_owned()) && !BACKEND_WORDS.contains(&(&*shown, word)) {
+                    faults.push(format!("{shown}:{}: names the op `{word}`", number + 1));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The variant names of the rows of the map table: `Name method(args) = ...`.
+fn row_names(text: &str) -> Vec<String> {
+    let row = |line: &str| {
+        let (variant, rest) = line.trim().split_once(' ')?;
+        let (method, _) = rest.split_once('(')?;
+        let camel = variant.starts_with(|c: char| c.is_ascii_uppercase()) && variant.chars().all(char::is_alphanumeric);
+        let snake =
+            !method.is_empty() && method.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        (camel && snake && rest.contains('=')).then(|| variant.to_owned())
+    };
+    code(text).lines().filter_map(row).collect()
+}
+
+/// The text before and from the unit tests, which stand last in a file.
+fn split_tests(text: &str) -> (&str, &str) {
+    text.find("#[cfg(test)]\nmod ").map_or((text, ""), |at| text.split_at(at))
+}
+
+/// The crate a source file counts for, its lines and its lines of tests.
+fn size(path: &Path, text: &str) -> Option<(&'static str, usize, usize)> {
+    let lines = |text: &str| text.lines().filter(|line| !line.trim().is_empty()).count();
+    let source =
+        ["rs", "cu", "cuh", "wgsl"].iter().any(|kind| path.extension().is_some_and(|extension| extension == *kind));
+    if !source {
+        return None;
+    }
+    let owner = CRATES.iter().find(|(name, ..)| path.starts_with(Path::new(name).join("src")));
+    let test_file = path.components().any(|part| part.as_os_str() == "tests") || path.ends_with("tests.rs");
+    match owner {
+        Some((name, ..)) if !test_file => {
+            let (main, tests) = split_tests(text);
+            Some((name, lines(main), lines(tests)))
+        }
+        _ => Some(("tests", 0, lines(text))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_fault_is_seen() {
+        let mut faults = vec![];
+        rust(Path::new("crates/numr-core/src/lib.rs"), "fn f() { unsafe { g() } }\n", &mut faults);
+        assert_eq!(faults.len(), 3, "{faults:?}");
+        faults.clear();
+        rust(Path::new("crates/numr/src/lib.rs"), "//! Not \"unsafe\" at all.\n// unsafe\n", &mut faults);
+        manifest(Path::new("crates/numr-cpu/Cargo.toml"), "[dependencies]\nnumr-core.workspace = true\n", &mut faults);
+        spaces(Path::new("a"), "a\n", &mut faults);
+        assert_eq!(faults.len(), 0, "{faults:?}");
+        manifest(
+            Path::new("crates/numr-cpu/Cargo.toml"),
+            "[dependencies]\nnumr-cuda.workspace = true\nx = \"1\"\n",
+            &mut faults,
+        );
+        manifest(Path::new("Cargo.toml"), "[workspace.dependencies]\na = { path = \"a\" }\n", &mut faults);
+        spaces(Path::new("a"), "a \nb", &mut faults);
+        assert_eq!(faults.len(), 5, "{faults:?}");
+    }
+
+    #[test]
+    fn tests_are_counted_apart() {
+        let text = "//! A.\n\nfn f() {}\n\n#[cfg(test)]\nmod tests {\n}\n";
+        assert_eq!(size(Path::new("xtask/src/a.rs"), text), Some(("xtask", 2, 3)));
+        assert_eq!(size(Path::new("crates/numr/examples/a.rs"), text), Some(("tests", 0, 5)));
+    }
+
+    #[test]
+    fn rows_are_found() {
+        assert_eq!(row_names("    Sigmoid sigmoid(x: float) = { z };\n    if a(b) = c\n"), ["Sigmoid"]);
+    }
+}
