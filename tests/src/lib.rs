@@ -1,1 +1,7 @@
 //! Everything that runs on a device, as one unpublished crate.
+//!
+//! The library holds what tests share; the tests themselves are the modules of `tests/suite.rs`.
+
+#![forbid(unsafe_code)]
+
+pub mod golden;
