@@ -1,0 +1,5 @@
+//! Every test that runs on a device, in one binary: linking dominates the build time of many small ones.
+
+mod suite {
+    mod golden;
+}
