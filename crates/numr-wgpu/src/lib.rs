@@ -1,1 +1,22 @@
-//! Placeholder until its first module lands.
+//! The WebGPU backend of numr. It is not written yet: the crate holds its place in the workspace and says so when asked.
+
+#![forbid(unsafe_code)]
+
+use numr_core::{Error, Result};
+
+/// The names of the WebGPU devices of this machine.
+///
+/// **Errors**: always [`Error::Unsupported`], until the backend exists.
+///
+/// ```
+/// let error = numr_wgpu::devices().unwrap_err();
+/// assert!(error.to_string().contains("not there yet"));
+/// ```
+pub fn devices() -> Result<Vec<String>> {
+    Err(Error::Unsupported {
+        op: "devices",
+        dtype: None,
+        device: "wgpu".to_owned(),
+        reason: "the WebGPU backend is not there yet; use \"cpu\"".into(),
+    })
+}
