@@ -50,6 +50,9 @@ pub enum DType {
 
 /// Evaluates an expression with a type alias bound to the Rust type of a [`DType`]; `Bool` binds `bool`.
 ///
+/// The alias is the type itself: a method that `half::f16` has of its own hides one of [`Element`] of the same name,
+/// so call a generic function, or `cast` and `from_lit`, which it lacks.
+///
 /// ```
 /// use numr_core::{DType, Element, dispatch_dtype};
 /// let name = dispatch_dtype!(DType::I16, T => T::DTYPE.short_name());
@@ -263,7 +266,7 @@ impl DType {
 
     /// The bytes of `count` elements that all hold `value`, converted as a cast does.
     pub fn fill_bytes_impl(self, value: f64, count: usize) -> Vec<u8> {
-        dispatch_dtype!(self, T => bytemuck::bytes_of(&T::from_f64(value).to_pod()).repeat(count))
+        dispatch_dtype!(self, T => bytemuck::bytes_of(&value.cast::<T>().to_pod()).repeat(count))
     }
 }
 

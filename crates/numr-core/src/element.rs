@@ -13,6 +13,9 @@ use crate::dtype::{DType, Weak};
 ///
 /// Conversions are those of a cast: float to integer saturates and takes NaN to 0, float to narrower float rounds once
 /// to nearest even, complex to real drops the imaginary part, anything to bool asks "is it not zero".
+///
+/// `half` has inherent methods of some of these names, and where the type is known, as in `dispatch_dtype!`, they win:
+/// its `f16::from_f64` rounds twice. Outside of generic functions use `cast`, `from_lit` or `<T as Element>::from_f64`.
 pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     /// The dtype this type stands for.
     const DTYPE: DType;
@@ -44,6 +47,17 @@ pub trait Element: Copy + Send + Sync + PartialEq + Debug + 'static {
     fn to_lit(self) -> Lit;
     /// The value of a literal in this type: an integer wraps into an integer type, as in a cast.
     fn from_lit(lit: Lit) -> Self;
+    /// The value as another type, by the rules above; rounded once, whatever the pair.
+    ///
+    /// ```
+    /// use numr_core::Element;
+    /// assert_eq!(300i32.cast::<u8>(), 44);
+    /// assert_eq!(300f32.cast::<u8>(), 255);
+    /// ```
+    #[inline]
+    fn cast<U: Element>(self) -> U {
+        U::from_lit(self.to_lit())
+    }
 }
 
 /// The parts every plain-old-data element shares.
@@ -90,43 +104,59 @@ macro_rules! int_elements {
 int_elements!(i64: I64 Int i64, i32: I32 Int i64, i16: I16 Int i64, i8: I8 Int i64);
 int_elements!(u64: U64 UInt u64, u32: U32 UInt u64, u16: U16 UInt u64, u8: U8 UInt u64);
 
+/// An integer as an f64 that rounds to any narrower float as the integer itself would: what f64 cannot hold is
+/// kept as an odd last bit, which no tie of a narrower format has.
+fn sticky(value: i128) -> f64 {
+    if value.unsigned_abs() < 1 << 53 {
+        return value as f64;
+    }
+    let lost = value & 0x7ff != 0;
+    ((value >> 11) | i128::from(lost)) as f64 * 2048.0
+}
+
 macro_rules! float_elements {
-    ($($ty:ty: $dtype:ident, $from_f64:expr, $from_f32:expr);*) => {$(
+    ($($ty:ty: $dtype:ident, $from_f64:expr, $from_f32:expr, $from_int:expr;)*) => {$(
         impl Element for $ty {
             pod_is_self!($dtype);
+            #[inline]
             fn to_f64(self) -> f64 {
                 self.into()
             }
+            #[inline]
             fn from_f64(value: f64) -> Self {
                 $from_f64(value)
             }
+            #[inline]
             fn to_f32(self) -> f32 {
                 f64::from(self) as f32
             }
+            #[inline]
             fn from_f32(value: f32) -> Self {
                 $from_f32(value)
             }
+            #[inline]
             fn to_lit(self) -> Lit {
                 Lit::Float(self.into())
             }
+            #[inline]
             fn from_lit(lit: Lit) -> Self {
                 match lit {
                     Lit::Bool(v) => Self::from_f32(v as u8 as f32),
-                    Lit::Int(v) => Self::from_f64(v as f64),
-                    Lit::UInt(v) => Self::from_f64(v as f64),
-                    Lit::Float(v) | Lit::Complex(v, _) => Self::from_f64(v),
+                    Lit::Int(v) => $from_int(v.into()),
+                    Lit::UInt(v) => $from_int(v.into()),
+                    Lit::Float(v) | Lit::Complex(v, _) => <Self as Element>::from_f64(v),
                 }
             }
         }
     )*};
 }
 float_elements!(
-    f64: F64, std::convert::identity, f64::from;
-    f32: F32, |v: f64| v as f32, std::convert::identity;
-    f16: F16, |v| f16::from_bits(HALF.encode(v) as u16), f16::from_f32;
-    bf16: BF16, |v| bf16::from_bits(BRAIN.encode(v) as u16), bf16::from_f32;
-    FP8E4M3: FP8E4M3, FP8E4M3::from_f64, FP8E4M3::from_f32;
-    FP8E5M2: FP8E5M2, FP8E5M2::from_f64, FP8E5M2::from_f32
+    f64: F64, std::convert::identity, f64::from, |v: i128| v as f64;
+    f32: F32, |v: f64| v as f32, std::convert::identity, |v: i128| v as f32;
+    f16: F16, |v| f16::from_bits(HALF.encode(v) as u16), f16::from_f32, |v| <Self as Element>::from_f64(sticky(v));
+    bf16: BF16, |v| bf16::from_bits(BRAIN.encode(v) as u16), bf16::from_f32, |v| <Self as Element>::from_f64(sticky(v));
+    FP8E4M3: FP8E4M3, FP8E4M3::from_f64, FP8E4M3::from_f32, |v| <Self as Element>::from_f64(sticky(v));
+    FP8E5M2: FP8E5M2, FP8E5M2::from_f64, FP8E5M2::from_f32, |v| <Self as Element>::from_f64(sticky(v));
 );
 
 macro_rules! complex_elements {

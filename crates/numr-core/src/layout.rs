@@ -229,7 +229,7 @@ impl Layout {
             }
             let size = self.shape[k];
             if let Some(steps) = r.len.checked_sub(1) {
-                let last = i128::from(r.step as i64) * steps as i128 + r.start as i128;
+                let last = r.step as i128 * steps as i128 + r.start as i128;
                 for at in [r.start as i128, last] {
                     if !(0..size as i128).contains(&at) {
                         let index = at.clamp(i64::MIN.into(), i64::MAX.into()) as i64;

@@ -227,10 +227,13 @@ impl Axes {
     /// An empty list gives an empty result; whether a reduction takes that as "no axis" (NumPy) or as "all axes"
     /// (PyTorch) is for the caller to decide.
     ///
+    /// A scalar has no axis, yet 0 and -1 are taken, as PyTorch and NumPy's reductions do, and give an empty result.
+    ///
     /// **Errors**: [`Error::Axis`] for a number outside of `-ndim..ndim`, [`Error::Argument`] for an axis named twice.
     pub fn resolve(&self, op: &'static str, ndim: usize) -> Result<SmallVec<[usize; INLINE]>> {
         let list = match self {
             Axes::All => return Ok((0..ndim).collect()),
+            Axes::List(list) if ndim == 0 && matches!(list[..], [0 | -1]) => return Ok(SmallVec::new()),
             Axes::List(list) => list,
         };
         let mut out = list.iter().map(|&a| axis(op, a, ndim)).collect::<Result<SmallVec<[usize; INLINE]>>>()?;
