@@ -4,4 +4,6 @@
 
 #![forbid(unsafe_code)]
 
+pub mod compilers;
 pub mod golden;
+pub mod require;

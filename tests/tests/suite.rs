@@ -1,5 +1,6 @@
 //! Every test that runs on a device, in one binary: linking dominates the build time of many small ones.
 
 mod suite {
+    mod compilers;
     mod golden;
 }

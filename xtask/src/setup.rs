@@ -1,6 +1,6 @@
 //! What tests need and cargo does not bring: the NVRTC library, from its PyPI wheel, into `target/`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use xshell::{Shell, cmd};
@@ -11,10 +11,22 @@ const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.9.86";
 /// Fetches everything and prints how to use it by hand.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
     match nvrtc(sh)? {
-        Some(path) => println!("export NUMR_NVRTC={}", path.display()),
+        Some(path) => {
+            println!("export NUMR_NVRTC={} LD_LIBRARY_PATH={}", path.display(), search_path(sh, &path).display());
+        }
         None => println!("no NVRTC wheel for this operating system: its tests will be skipped"),
     }
     Ok(())
+}
+
+/// `LD_LIBRARY_PATH` with the folder of a library first.
+pub(crate) fn search_path(sh: &Shell, library: &Path) -> PathBuf {
+    let mut path = library.parent().unwrap_or(Path::new("")).as_os_str().to_owned();
+    if let Some(rest) = sh.var_os("LD_LIBRARY_PATH").filter(|rest| !rest.is_empty()) {
+        path.push(":");
+        path.push(rest);
+    }
+    path.into()
 }
 
 /// The NVRTC library, fetched once; `None` where no wheel exists for the operating system.

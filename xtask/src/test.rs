@@ -16,6 +16,7 @@ pub(crate) fn all(sh: &Shell) -> Result<()> {
     steps.run("setup", || {
         if let Some(library) = setup::nvrtc(sh)? {
             println!("NVRTC: {}", library.display());
+            env.push(sh.push_env("LD_LIBRARY_PATH", setup::search_path(sh, &library)));
             env.push(sh.push_env("NUMR_NVRTC", library));
             env.push(sh.push_env("NUMR_REQUIRE", "nvrtc"));
         }
