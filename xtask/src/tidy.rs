@@ -29,8 +29,8 @@ const UNSAFE: [&str; 0] = [];
 /// Names that say nothing about what is inside.
 const BANNED: [&str; 7] = ["mod.rs", "utils.rs", "util.rs", "helpers.rs", "common.rs", "misc.rs", "build.rs"];
 
-/// Words of the op table that a backend file may hold, because it has a fused override or a primitive of that name.
-const BACKEND_WORDS: [(&str, &str); 0] = [];
+/// Rows of the op table that a backend file may name, with the reason beside each.
+const ROWS_IN_BACKENDS: [(&str, &str); 0] = [];
 
 /// Runs every check and prints the size table; an error lists all faults.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
@@ -51,13 +51,13 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
         }
         if is_rust(path) {
             rust(path, &text, &mut faults);
+            op_names(path, &text, &mut faults);
         }
         if let Some((owner, lines, tests)) = size(path, &text) {
             *sizes.entry(owner).or_insert(0) += lines;
             *sizes.entry("tests").or_insert(0) += tests;
         }
     }
-    op_names(sh, &files, &mut faults)?;
     let budgets = CRATES.map(|(name, most, _)| (name, most)).into_iter().chain([("tests", TESTS)]);
     for (name, most) in budgets {
         let lines = sizes.get(name).copied().unwrap_or(0);
@@ -138,44 +138,22 @@ fn manifest(path: &Path, text: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// A backend knows primitives and fused overrides; the name of a table row in it is a case of its own creeping in.
-fn op_names(sh: &Shell, files: &[std::path::PathBuf], faults: &mut Vec<String>) -> Result<()> {
-    let table = "crates/numr-core/src/ops/map.rs";
-    if !sh.path_exists(table) {
-        return Ok(());
+/// A backend knows primitives and fused overrides; a row of the op table named in it is a case of its own creeping in.
+fn op_names(path: &Path, text: &str, faults: &mut Vec<String>) {
+    let backends = ["crates/numr-cpu/src", "crates/numr-cuda/src", "crates/numr-wgpu/src"];
+    if !backends.iter().any(|folder| path.starts_with(folder)) {
+        return;
     }
-    let rows = row_names(&sh.read_file(table)?);
-    let backend = |path: &Path| {
-        ["numr-cpu", "numr-cuda", "numr-wgpu"]
-            .iter()
-            .any(|name| path.starts_with(Path::new("crates").join(name).join("src")))
-    };
-    for path in files.iter().filter(|path| backend(path) && is_rust(path)) {
-        let shown = path.display().to_string();
-        let text = sh.read_file(path)?;
-        let (main, _) = split_tests(&text);
-        for (number, line) in code(main).lines().enumerate() {
-            for word in line.split(|c: char| !(c.is_alphanumeric() || c == '_')) {
-                if rows.contains(&word.to_owned()) && !BACKEND_WORDS.contains(&(&*shown, word)) {
-                    faults.push(format!("{shown}:{}: names the op `{word}`", number + 1));
-                }
+    let shown = path.display().to_string();
+    for (number, line) in code(split_tests(text).0).lines().enumerate() {
+        for tail in line.split("Row::").skip(1) {
+            let name: String = tail.chars().take_while(|c| c.is_alphanumeric()).collect();
+            let row = name.starts_with(char::is_uppercase) && name != "ALL";
+            if row && !ROWS_IN_BACKENDS.contains(&(&*shown, &*name)) {
+                faults.push(format!("{shown}:{}: names the op Row::{name}", number + 1));
             }
         }
     }
-    Ok(())
-}
-
-/// The variant names of the rows of the map table: `Name method(args) = ...`.
-fn row_names(text: &str) -> Vec<String> {
-    let row = |line: &str| {
-        let (variant, rest) = line.trim().split_once(' ')?;
-        let (method, _) = rest.split_once('(')?;
-        let camel = variant.starts_with(|c: char| c.is_ascii_uppercase()) && variant.chars().all(char::is_alphanumeric);
-        let snake =
-            !method.is_empty() && method.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-        (camel && snake && rest.contains('=')).then(|| variant.to_owned())
-    };
-    code(text).lines().filter_map(row).collect()
 }
 
 /// The text before and from the unit tests, which stand last in a file.
@@ -234,7 +212,13 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_found() {
-        assert_eq!(row_names("    Sigmoid sigmoid(x: float) = { z };\n    if a(b) = c\n"), ["Sigmoid"]);
+    fn rows_in_backends_are_seen() {
+        let mut faults = vec![];
+        let text = "//! A.\nfn f() { for row in Row::ALL {} }\n#[cfg(test)]\nmod tests { use Row::Exp; }\n";
+        op_names(Path::new("crates/numr-cpu/src/a.rs"), text, &mut faults);
+        op_names(Path::new("crates/numr-core/src/a.rs"), "Row::Exp", &mut faults);
+        assert_eq!(faults.len(), 0, "{faults:?}");
+        op_names(Path::new("crates/numr-cpu/src/a.rs"), "if row == Row::Exp {}", &mut faults);
+        assert_eq!(faults.len(), 1, "{faults:?}");
     }
 }
