@@ -482,3 +482,6 @@ impl From<usize> for Lit {
         Lit::UInt(value as u64)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -480,3 +480,6 @@ impl Iterator for Offsets {
 }
 
 impl ExactSizeIterator for Offsets {}
+
+#[cfg(test)]
+mod tests;

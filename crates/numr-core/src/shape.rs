@@ -293,3 +293,6 @@ macro_rules! axes_from {
     )*};
 }
 axes_from!(usize, isize, i32, i64);
+
+#[cfg(test)]
+mod tests;
