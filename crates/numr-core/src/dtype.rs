@@ -386,6 +386,10 @@ impl DTypeSet {
     pub const NUMERIC: DTypeSet = DTypeSet::REAL.union(DTypeSet::COMPLEX);
     /// Every dtype.
     pub const ALL: DTypeSet = DTypeSet::NUMERIC.union(DTypeSet::BOOL);
+    /// Real and complex floats.
+    pub const INEXACT: DTypeSet = DTypeSet::FLOATS.union(DTypeSet::COMPLEX);
+    /// What has an order: reals and bool.
+    pub const ORDERED: DTypeSet = DTypeSet::REAL.union(DTypeSet::BOOL);
 
     /// Bits follow declaration order, not discriminants, which leave gaps past 32.
     const fn bit(dtype: DType) -> u32 {

@@ -75,7 +75,9 @@ pub trait Scalar:
 }
 
 /// Whole numbers: bits, shifts and the high half of a product.
-pub trait Int: Scalar + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self> {
+pub trait Int:
+    Scalar + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
     /// The constant `v`, wrapped to the type.
     fn int(v: i64) -> Self;
     /// `self << n`; 0 if `n` is not below the width.

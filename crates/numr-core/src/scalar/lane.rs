@@ -274,4 +274,3 @@ int_lane! {
     /// Wrapping `u64`.
     U64 u64 u64 u128;
 }
-

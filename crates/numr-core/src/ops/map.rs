@@ -1,0 +1,498 @@
+//! The op table: an element-wise op is one row here and nothing else anywhere.
+//!
+//! A row gives the op's meaning (its docs), its body over [`Scalar`], its derivative, the dtypes it accepts and the
+//! domain and tolerance of its tests. From it come the CPU kernel, the CUDA and WGSL text, gradients of every order,
+//! the [`Tensor`] method, the call in a fused expression, the generated tests and the line in the support table.
+//!
+//! ```text
+//! /// meaning, formula, edge values
+//! Variant name(x: T, p: T) -> T where T: Float, in FLOATS { body }
+//!     d { |x, p, out| [slope for x, slope for p] };   or d { auto }, or d { none }
+//!     test low..high, ulp n, native|program;
+//! ```
+//! A body with a kink (`abs`, `max`, `min`, `select`) must state `d`: the derivative of the *formula* is wrong there.
+//! `native` rows are compiled for every instruction set; the others run as register programs. `ulp` is the bound on
+//! the body against exact arithmetic over the test domain.
+
+use super::operands::Operand;
+use crate::dtype::DTypeSet;
+use crate::error::Result;
+use crate::runtime::Runtime;
+use crate::scalar::expr::Expr;
+use crate::scalar::graph::{Class, Graph};
+use crate::scalar::{Float, Scalar};
+use crate::tensor::Tensor;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// What the table says of a row besides its body.
+#[derive(Debug)]
+pub struct Info {
+    /// The op's name.
+    pub name: &'static str,
+    /// The first line of its docs.
+    pub doc: &'static str,
+    /// Number of arguments.
+    pub arity: usize,
+    /// Accepted dtypes and which arguments are masks.
+    pub class: Class,
+    /// Does it answer a truth value?
+    pub answers_mask: bool,
+    /// Has it a derivative?
+    pub differentiable: bool,
+    /// The interval that tests sample.
+    pub test: Range<f64>,
+    /// Bound on the error of the body, in units in the last place.
+    pub ulp: f64,
+    /// Is it compiled for every instruction set?
+    pub native: bool,
+}
+
+/// A computation that wants a row's body as a type, to be compiled for it.
+pub trait NativeVisitor {
+    /// What it answers.
+    type Out;
+    /// Is called with the row.
+    fn visit<F: NativeRow>(self) -> Self::Out;
+}
+
+/// A row marked `native`.
+pub trait NativeRow: 'static {
+    /// Number of arguments.
+    const ARITY: usize;
+    /// The body; `args` is [`NativeRow::ARITY`] long.
+    fn call<T: Float>(args: &[T]) -> T;
+}
+
+const fn is_mask(ty: &str) -> bool {
+    // A value is `T`; a mask is `T::Mask`, however the compiler spaces it.
+    ty.len() > 1
+}
+
+macro_rules! map_rows {
+    ($(
+        $(#[doc = $doc:literal])*
+        $V:ident $name:ident ($x:ident : $xt:ty $(, $p:ident : $pt:ty)*) -> $out:ty where T: $bound:ident, in $set:ident $body:block
+            d { $($d:tt)* }
+            test $test:expr, ulp $ulp:literal, $kind:ident;
+    )*) => {
+        /// A row of the op table.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Row { $($(#[doc = $doc])* $V,)* }
+
+        $($(#[doc = $doc])* struct $V;
+        impl $V {
+            #[inline(always)]
+            fn body<T: $bound>($x: $xt $(, $p: $pt)*) -> $out $body
+        })*
+
+        impl Row {
+            /// Every row.
+            pub const ALL: &'static [Row] = &[$(Row::$V),*];
+
+            /// What the table says of the row.
+            pub const fn info(self) -> &'static Info {
+                const INFO: &[Info] = &[$(Info {
+                    name: stringify!($name),
+                    doc: [$($doc),*][0],
+                    arity: [stringify!($x) $(, stringify!($p))*].len(),
+                    class: Class::Common { dtypes: DTypeSet::$set, masks: masks(&[stringify!($xt) $(, stringify!($pt))*]) },
+                    answers_mask: is_mask(stringify!($out)),
+                    differentiable: differentiable(stringify!($($d)*)),
+                    test: $test,
+                    ulp: $ulp as f64,
+                    native: is_native(stringify!($kind)),
+                }),*];
+                &INFO[self as usize]
+            }
+
+            /// The body on symbols.
+            pub fn expand<'a>(self, args: &[Expr<'a>]) -> Expr<'a> {
+                let mut next = args.iter().copied();
+                let mut arg = || next.next().unwrap_or(Expr::lit(f64::NAN));
+                match self { $(Row::$V => {
+                    let $x = arg();
+                    $(let $p = arg();)*
+                    $V::body::<Expr<'a>>($x $(, $p)*)
+                })* }
+            }
+
+            /// The slope for each argument at `args`, where the op's value is `out`; `None` is zero everywhere.
+            pub fn slopes<'a>(self, args: &[Expr<'a>], out: Expr<'a>) -> Vec<Option<Expr<'a>>> {
+                match self { $(Row::$V => slopes!(self, args, out, $($d)*),)* }
+            }
+
+            /// Hands the row's body to `visitor` if the row is `native`.
+            pub fn visit_native<V: NativeVisitor>(self, visitor: V) -> Option<V::Out> {
+                match self { $(Row::$V => native!($kind $V visitor),)* }
+            }
+        }
+
+        $(native_row!($kind $V $x $($p)*);)*
+
+        impl<R: Runtime> Tensor<R> {
+            $($(#[doc = $doc])*
+            ///
+            /// Operands broadcast and promote; a scalar adapts to the tensors.
+            ///
+            /// # Errors
+            /// `Error::Broadcast`, `Error::DType` or `Error::DeviceMismatch` where the operands do not fit together.
+            pub fn $name<'a>(&'a self $(, $p: impl Into<Operand<'a, R>>)*) -> Result<Tensor<R>> {
+                Tensor::map_row(Row::$V, &[Operand::Tensor(self) $(, $p.into())*])
+            })*
+        }
+
+        /// The rows as functions of expressions. In a module of their own: they share names with [`Scalar`]'s.
+        pub mod symbolic {
+            use super::{Expr, Row};
+
+            /// The rows as methods of expressions, for fused ops.
+            pub trait Symbolic<'a>: Sized {
+                $($(#[doc = $doc])*
+                fn $name(self $(, $p: impl Into<Expr<'a>>)*) -> Expr<'a>;)*
+            }
+
+            impl<'a> Symbolic<'a> for Expr<'a> {
+                $(fn $name(self $(, $p: impl Into<Expr<'a>>)*) -> Expr<'a> {
+                    Expr::call(Row::$V, &[self $(, $p.into())*])
+                })*
+            }
+        }
+    };
+}
+
+macro_rules! slopes {
+    ($row:ident, $args:ident, $out:ident, none) => {
+        vec![None; $row.arity()]
+    };
+    ($row:ident, $args:ident, $out:ident, auto) => {{
+        let arena = $args.iter().find_map(|a| match *a {
+            Expr::Node(arena, _) => Some(arena),
+            Expr::Lit(_) => None,
+        });
+        let all: Vec<Expr<'a>> = $args.iter().copied().chain([$out]).collect();
+        let body = $row.body();
+        body.partials().iter().map(|p| p.as_ref().zip(arena).map(|(p, arena)| p.inline(arena, &all)[0])).collect()
+    }};
+    ($row:ident, $args:ident, $out:ident, |$($x:ident),*| [$($s:expr),* $(,)?]) => {{
+        let mut next = $args.iter().copied().chain([$out]);
+        $(let $x = next.next().unwrap_or($out);)*
+        vec![$(Into::<Option<Expr<'a>>>::into($s)),*]
+    }};
+}
+
+macro_rules! native {
+    (native $V:ident $v:ident) => {
+        Some($v.visit::<$V>())
+    };
+    (program $V:ident $v:ident) => {{
+        let _ = $v;
+        None
+    }};
+}
+
+macro_rules! native_row {
+    (native $V:ident $($x:ident)*) => {
+        impl NativeRow for $V {
+            const ARITY: usize = [$(stringify!($x)),*].len();
+            #[inline(always)]
+            fn call<T: Float>(args: &[T]) -> T {
+                let &[$($x),*] = args else { unreachable!("called with ARITY arguments") };
+                $V::body::<T>($($x),*)
+            }
+        }
+    };
+    (program $V:ident $($x:ident)*) => {};
+}
+
+const fn masks(types: &[&str]) -> u8 {
+    let (mut m, mut k) = (0, 0);
+    while k < types.len() {
+        if is_mask(types[k]) {
+            m |= 1 << k;
+        }
+        k += 1;
+    }
+    m
+}
+
+const fn differentiable(d: &str) -> bool {
+    let d = d.as_bytes();
+    !(d.len() == 4 && d[0] == b'n' && d[1] == b'o')
+}
+
+const fn is_native(kind: &str) -> bool {
+    kind.as_bytes()[0] == b'n'
+}
+
+impl Row {
+    /// The op's name.
+    pub const fn name(self) -> &'static str {
+        self.info().name
+    }
+
+    /// Number of arguments.
+    pub const fn arity(self) -> usize {
+        self.info().arity
+    }
+
+    /// Accepted dtypes and masks.
+    pub const fn class(self) -> Class {
+        self.info().class
+    }
+
+    /// The body as a graph.
+    pub fn body(self) -> Arc<Graph> {
+        static BODIES: [OnceLock<Arc<Graph>>; Row::ALL.len()] = [const { OnceLock::new() }; Row::ALL.len()];
+        let make = || Graph::build(self.arity() as u8, self.class(), |_, args| vec![self.expand(args)]);
+        BODIES[self as usize].get_or_init(make).clone()
+    }
+
+    /// The op as a graph of one call: what is lowered and differentiated.
+    pub fn graph(self) -> &'static Arc<Graph> {
+        static GRAPHS: [OnceLock<Arc<Graph>>; Row::ALL.len()] = [const { OnceLock::new() }; Row::ALL.len()];
+        let make = || Graph::build(self.arity() as u8, self.class(), |_, args| vec![Expr::call(self, args)]);
+        GRAPHS[self as usize].get_or_init(make)
+    }
+}
+
+impl<'a> From<f64> for Expr<'a> {
+    fn from(v: f64) -> Self {
+        Expr::lit(v)
+    }
+}
+
+/// 1 where the mask holds, else 0.
+fn one_if<'a>(m: Expr<'a>) -> Expr<'a> {
+    Expr::select(m, Expr::lit(1.0), Expr::lit(0.0))
+}
+
+/// 1 where `low < high`, ½ on a tie, else 0: equal operands share the slope.
+fn share<'a>(low: Expr<'a>, high: Expr<'a>) -> Expr<'a> {
+    Expr::select(low.lt(high), Expr::lit(1.0), Expr::select(low.eq(high), Expr::lit(0.5), Expr::lit(0.0)))
+}
+
+const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
+
+map_rows! {
+    /// Sum, x + y; logical or on bool.
+    Add add(x: T, y: T) -> T where T: Scalar, in ALL { x + y }
+        d { |_x, _y| [Expr::lit(1.0), Expr::lit(1.0)] }
+        test -100.0..100.0, ulp 0.5, native;
+    /// Difference, x - y.
+    Sub sub(x: T, y: T) -> T where T: Scalar, in NUMERIC { x - y }
+        d { |_x, _y| [Expr::lit(1.0), Expr::lit(-1.0)] }
+        test -100.0..100.0, ulp 0.5, native;
+    /// Product, x · y; logical and on bool.
+    Mul mul(x: T, y: T) -> T where T: Scalar, in ALL { x * y }
+        d { |x, y| [y, x] }
+        test -100.0..100.0, ulp 0.5, native;
+    /// Quotient, x / y, of floating-point numbers (integers are converted first).
+    Div div(x: T, y: T) -> T where T: Scalar, in INEXACT { x / y }
+        d { |_x, y, out| [1.0 / y, -(out / y)] }
+        test -100.0..100.0, ulp 0.5, native;
+    /// Remainder of truncated division: the sign of x (C's fmod); integer x % 0 = 0.
+    Fmod fmod(x: T, y: T) -> T where T: Scalar, in REAL { x % y }
+        d { |x, y| [Expr::lit(1.0), -(x / y).trunc()] }
+        test -100.0..100.0, ulp 0.5, program;
+    /// x to the power y. Integers: wrapping, and a negative exponent gives 0 unless |x| = 1.
+    Pow pow(x: T, y: T) -> T where T: Scalar, in NUMERIC { x.pow(y) }
+        d { auto }
+        test 0.1..10.0, ulp 2, program;
+    /// The larger of x and y; NaN if either is NaN.
+    Maximum maximum(x: T, y: T) -> T where T: Scalar, in ORDERED { x.max(y) }
+        d { |x, y| [share(y, x), share(x, y)] }
+        test -100.0..100.0, ulp 0, native;
+    /// The smaller of x and y; NaN if either is NaN.
+    Minimum minimum(x: T, y: T) -> T where T: Scalar, in ORDERED { x.min(y) }
+        d { |x, y| [share(x, y), share(y, x)] }
+        test -100.0..100.0, ulp 0, native;
+    /// x · y + z, in one rounding where the device has the instruction.
+    FusedMulAdd fused_mul_add(x: T, y: T, z: T) -> T where T: Scalar, in NUMERIC { x.mul_add(y, z) }
+        d { |x, y, _z| [y, x, Expr::lit(1.0)] }
+        test -100.0..100.0, ulp 1, native;
+    /// (x + y) · z.
+    FusedAddMul fused_add_mul(x: T, y: T, z: T) -> T where T: Scalar, in NUMERIC { (x + y) * z }
+        d { |x, y, z| [z, z, x + y] }
+        test -100.0..100.0, ulp 1, program;
+
+    /// Negation, -x.
+    Neg neg(x: T) -> T where T: Scalar, in NUMERIC { -x }
+        d { |_x| [Expr::lit(-1.0)] }
+        test -100.0..100.0, ulp 0, native;
+    /// Absolute value |x|; the modulus of a complex number.
+    Abs abs(x: T) -> T where T: Scalar, in ALL { x.abs() }
+        d { |x| [Expr::call(Row::Sign, &[x])] }
+        test -100.0..100.0, ulp 0, native;
+    /// The sign of x: -1, 0 or 1; NaN for NaN.
+    Sign sign(x: T) -> T where T: Scalar, in REAL {
+        let zero = T::lit(0.0);
+        T::select(x.gt(zero), T::lit(1.0), T::select(x.lt(zero), T::lit(-1.0), x))
+    }
+        d { |_x| [None] }
+        test -100.0..100.0, ulp 0, program;
+    /// x².
+    Square square(x: T) -> T where T: Scalar, in NUMERIC { x * x }
+        d { |x| [2.0 * x] }
+        test -100.0..100.0, ulp 0.5, native;
+    /// Reciprocal, 1/x.
+    Recip recip(x: T) -> T where T: Scalar, in INEXACT { T::lit(1.0) / x }
+        d { |_x, out| [-(out * out)] }
+        test -100.0..100.0, ulp 0.5, native;
+    /// Square root.
+    Sqrt sqrt(x: T) -> T where T: Float, in FLOATS { x.sqrt() }
+        d { |_x, out| [0.5 / out] }
+        test 0.0..1e6, ulp 0.5, native;
+    /// Reciprocal square root, 1/√x.
+    Rsqrt rsqrt(x: T) -> T where T: Float, in FLOATS { T::lit(1.0) / x.sqrt() }
+        d { |x, out| [-0.5 * (out / x)] }
+        test 0.0..1e6, ulp 1.5, native;
+    /// Exponential, eˣ.
+    Exp exp(x: T) -> T where T: Float, in FLOATS { x.exp() }
+        d { |_x, out| [out] }
+        test -90.0..88.0, ulp 2, native;
+    /// eˣ - 1, accurate near 0.
+    Expm1 expm1(x: T) -> T where T: Float, in FLOATS { x.expm1() }
+        d { |_x, out| [out + 1.0] }
+        test -90.0..88.0, ulp 2, program;
+    /// Natural logarithm.
+    Log log(x: T) -> T where T: Float, in FLOATS { x.ln() }
+        d { |x| [1.0 / x] }
+        test 0.0..1e6, ulp 2, native;
+    /// ln(1 + x), accurate near 0.
+    Log1p log1p(x: T) -> T where T: Float, in FLOATS { x.log1p() }
+        d { |x| [1.0 / (x + 1.0)] }
+        test -1.0..1e6, ulp 2, program;
+    /// Sine, x in radians.
+    Sin sin(x: T) -> T where T: Float, in FLOATS { x.sin() }
+        d { |x| [Float::cos(x)] }
+        test -1e5..1e5, ulp 2, native;
+    /// Cosine, x in radians.
+    Cos cos(x: T) -> T where T: Float, in FLOATS { x.cos() }
+        d { |x| [-Float::sin(x)] }
+        test -1e5..1e5, ulp 2, native;
+    /// Hyperbolic tangent.
+    Tanh tanh(x: T) -> T where T: Float, in FLOATS { x.tanh() }
+        d { |_x, out| [1.0 - out * out] }
+        test -20.0..20.0, ulp 2, native;
+    /// The error function, 2/√π ∫₀ˣ e^(-t²) dt.
+    Erf erf(x: T) -> T where T: Float, in FLOATS { x.erf() }
+        d { auto }
+        test -6.0..6.0, ulp 2, native;
+    /// The largest integer not above x.
+    Floor floor(x: T) -> T where T: Float, in REAL { x.floor() }
+        d { |_x| [None] }
+        test -100.0..100.0, ulp 0, native;
+    /// The smallest integer not below x.
+    Ceil ceil(x: T) -> T where T: Float, in REAL { x.ceil() }
+        d { |_x| [None] }
+        test -100.0..100.0, ulp 0, program;
+    /// The nearest integer, halves to even.
+    Round round(x: T) -> T where T: Float, in REAL { x.round() }
+        d { |_x| [None] }
+        test -100.0..100.0, ulp 0, program;
+    /// The integer part, toward zero.
+    Trunc trunc(x: T) -> T where T: Float, in REAL { x.trunc() }
+        d { |_x| [None] }
+        test -100.0..100.0, ulp 0, program;
+
+    /// x == y; false if either is NaN.
+    Eq eq(x: T, y: T) -> T::Mask where T: Scalar, in ALL { x.eq(y) }
+        d { none } test -3.0..3.0, ulp 0, program;
+    /// x != y; true if either is NaN.
+    Ne ne(x: T, y: T) -> T::Mask where T: Scalar, in ALL { x.ne(y) }
+        d { none } test -3.0..3.0, ulp 0, program;
+    /// x < y.
+    Lt lt(x: T, y: T) -> T::Mask where T: Scalar, in ORDERED { x.lt(y) }
+        d { none } test -3.0..3.0, ulp 0, program;
+    /// x <= y.
+    Le le(x: T, y: T) -> T::Mask where T: Scalar, in ORDERED { x.le(y) }
+        d { none } test -3.0..3.0, ulp 0, program;
+    /// x > y.
+    Gt gt(x: T, y: T) -> T::Mask where T: Scalar, in ORDERED { x.gt(y) }
+        d { none } test -3.0..3.0, ulp 0, program;
+    /// x >= y.
+    Ge ge(x: T, y: T) -> T::Mask where T: Scalar, in ORDERED { x.ge(y) }
+        d { none } test -3.0..3.0, ulp 0, program;
+    /// Both are true (not zero).
+    LogicalAnd logical_and(x: T::Mask, y: T::Mask) -> T::Mask where T: Scalar, in ALL { x & y }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// One of them is true (not zero).
+    LogicalOr logical_or(x: T::Mask, y: T::Mask) -> T::Mask where T: Scalar, in ALL { x | y }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Just one of them is true (not zero).
+    LogicalXor logical_xor(x: T::Mask, y: T::Mask) -> T::Mask where T: Scalar, in ALL { x ^ y }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Is false (zero).
+    LogicalNot logical_not(x: T::Mask) -> T::Mask where T: Scalar, in ALL { !x }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Is it NaN?
+    Isnan isnan(x: T) -> T::Mask where T: Scalar, in ALL { x.ne(x) }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Is it +∞ or -∞?
+    Isinf isinf(x: T) -> T::Mask where T: Scalar, in FLOATS { x.abs().eq(T::lit(f64::INFINITY)) }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Is it neither infinite nor NaN?
+    Isfinite isfinite(x: T) -> T::Mask where T: Scalar, in FLOATS { x.abs().lt(T::lit(f64::INFINITY)) }
+        d { none } test -1.0..1.0, ulp 0, program;
+
+    /// x where the mask holds, else y. The tensor that it is called on is the mask.
+    WhereCond where_cond(mask: T::Mask, x: T, y: T) -> T where T: Scalar, in ALL { T::select(mask, x, y) }
+        d { |mask, _x, _y| [None, one_if(mask), one_if(!mask)] }
+        test -1.0..1.0, ulp 0, program;
+    /// x limited to low..=high; high wins where low > high; NaN stays.
+    Clamp clamp(x: T, low: T, high: T) -> T where T: Scalar, in REAL { x.max(low).min(high) }
+        d { |x, low, high| [
+            one_if(low.le(x) & x.le(high)),
+            one_if(x.lt(low) & low.lt(high)),
+            one_if(x.gt(high) | high.lt(low)),
+        ] }
+        test -3.0..3.0, ulp 0, native;
+
+    /// Rectified linear unit, max(x, 0); the slope at 0 is 0.
+    Relu relu(x: T) -> T where T: Scalar, in REAL { x.max(T::lit(0.0)) }
+        d { |x| [one_if(x.gt(Expr::lit(0.0)))] }
+        test -3.0..3.0, ulp 0, native;
+    /// x for x > 0, else slope · x; the slope at 0 is `slope`.
+    LeakyRelu leaky_relu(x: T, slope: T) -> T where T: Float, in FLOATS { T::select(x.gt(T::lit(0.0)), x, x * slope) }
+        d { |x, slope| [
+            Expr::select(x.gt(Expr::lit(0.0)), Expr::lit(1.0), slope),
+            Expr::select(x.gt(Expr::lit(0.0)), Expr::lit(0.0), x),
+        ] }
+        test -3.0..3.0, ulp 0.5, program;
+    /// x for x > 0, else alpha · (eˣ - 1).
+    Elu elu(x: T, alpha: T) -> T where T: Float, in FLOATS { T::select(x.gt(T::lit(0.0)), x, alpha * x.expm1()) }
+        d { |x, alpha| [
+            Expr::select(x.gt(Expr::lit(0.0)), Expr::lit(1.0), alpha * Float::exp(x)),
+            Expr::select(x.gt(Expr::lit(0.0)), Expr::lit(0.0), Float::expm1(x)),
+        ] }
+        test -3.0..3.0, ulp 3, program;
+    /// Logistic function, 1 / (1 + e⁻ˣ); no overflow for large |x|.
+    Sigmoid sigmoid(x: T) -> T where T: Float, in FLOATS {
+        let (one, z) = (T::lit(1.0), (-x.abs()).exp());
+        T::select(x.lt(T::lit(0.0)), z, one) / (one + z)
+    }
+        d { |_x, out| [out * (1.0 - out)] }
+        test -90.0..90.0, ulp 4, native;
+    /// x · sigmoid(x), also called swish.
+    Silu silu(x: T) -> T where T: Float, in FLOATS { x * Sigmoid::body(x) }
+        d { |x| [{ let s = Expr::call(Row::Sigmoid, &[x]); s * (1.0 + x * (1.0 - s)) }] }
+        test -80.0..90.0, ulp 5, native;
+    /// ln(1 + eˣ); no overflow for large x.
+    Softplus softplus(x: T) -> T where T: Float, in FLOATS { x.max(T::lit(0.0)) + (-x.abs()).exp().log1p() }
+        d { |x| [Expr::call(Row::Sigmoid, &[x])] }
+        test -80.0..90.0, ulp 4, program;
+    /// Gaussian error linear unit, x/2 · (1 + erf(x/√2)).
+    Gelu gelu(x: T) -> T where T: Float, in FLOATS {
+        T::lit(0.5) * x * (T::lit(1.0) + (x * T::lit(std::f64::consts::FRAC_1_SQRT_2)).erf())
+    }
+        d { auto }
+        test -1.0..10.0, ulp 6, native;
+    /// The tanh form of gelu, x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³))).
+    GeluTanh gelu_tanh(x: T) -> T where T: Float, in FLOATS {
+        let inner = T::lit(SQRT_2_OVER_PI) * x * (T::lit(0.044715) * x * x + T::lit(1.0));
+        T::lit(0.5) * x * (T::lit(1.0) + inner.tanh())
+    }
+        d { auto }
+        test -1.0..10.0, ulp 6, native;
+}

@@ -1,0 +1,237 @@
+//! The n-dimensional array.
+
+pub mod create;
+pub mod operator;
+pub mod view;
+
+use crate::dtype::DType;
+use crate::element::Element;
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::prim::Prim;
+use crate::runtime::{Outputs, Runtime, Support};
+use crate::shape::Shape;
+use smallvec::SmallVec;
+use std::cell::Cell;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Identifies a tensor; clones share it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct TensorId(u64);
+
+impl TensorId {
+    /// An id that no tensor has.
+    #[allow(clippy::new_without_default, reason = "two defaults would differ")]
+    pub fn new() -> TensorId {
+        // Each thread takes ids by the block, so that a new tensor costs no contended atomic.
+        const BLOCK: u64 = 1 << 16;
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        thread_local! { static LEFT: Cell<(u64, u64)> = const { Cell::new((0, 0)) }; }
+        LEFT.with(|left| {
+            let (mut next, mut end) = left.get();
+            if next == end {
+                next = NEXT.fetch_add(BLOCK, Ordering::Relaxed);
+                end = next + BLOCK;
+            }
+            left.set((next + 1, end));
+            TensorId(next)
+        })
+    }
+
+    /// The number.
+    pub const fn raw(self) -> u64 {
+        self.0
+    }
+}
+
+/// An n-dimensional array on a device of runtime `R`: a view, described by a layout, of storage that clones and other
+/// views share. Cheap to clone.
+#[derive(Clone)]
+pub struct Tensor<R: Runtime> {
+    storage: R::Storage,
+    layout: Layout,
+    dtype: DType,
+    device: R::Device,
+    id: TensorId,
+}
+
+impl<R: Runtime> Tensor<R> {
+    /// A tensor over storage that a runtime has filled: `layout` must lie within it and its elements be of `dtype`.
+    /// For runtimes; a wrong layout is caught by the backend's own bounds, not here.
+    pub fn from_storage(storage: R::Storage, layout: Layout, dtype: DType, device: R::Device) -> Tensor<R> {
+        Tensor { storage, layout, dtype, device, id: TensorId::new() }
+    }
+
+    /// The storage handle.
+    pub fn storage(&self) -> &R::Storage {
+        &self.storage
+    }
+
+    /// Shape, strides and offset, in elements.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The element type.
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// The device.
+    pub fn device(&self) -> &R::Device {
+        &self.device
+    }
+
+    /// The tensor's identity.
+    pub fn id(&self) -> TensorId {
+        self.id
+    }
+
+    /// The size of each axis.
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// The distance in elements between neighbours along each axis.
+    pub fn strides(&self) -> &[isize] {
+        self.layout.strides()
+    }
+
+    /// The number of axes.
+    pub fn ndim(&self) -> usize {
+        self.layout.ndim()
+    }
+
+    /// The number of elements.
+    pub fn numel(&self) -> usize {
+        self.layout.numel()
+    }
+
+    /// Has it no elements?
+    pub fn is_empty(&self) -> bool {
+        self.numel() == 0
+    }
+
+    /// Are the elements one after the other in row-major order?
+    pub fn is_contiguous(&self) -> bool {
+        self.layout.is_contiguous()
+    }
+
+    /// Runs a primitive: checks the operands, asks the device whether it can, and hands over.
+    ///
+    /// # Errors
+    /// What [`Prim::infer`] finds, `Error::DeviceMismatch`, `Error::Unsupported`, and faults of the device.
+    pub fn run_on(device: &R::Device, prim: &Prim, inputs: &[&Tensor<R>]) -> Result<Outputs<R>> {
+        if let Some(other) = inputs.iter().find(|t| t.device != *device) {
+            let (left, right) = (device.to_string(), other.device.to_string());
+            return Err(Error::DeviceMismatch { op: prim.name(), left, right });
+        }
+        let metas: SmallVec<[(&[usize], DType); 4]> = inputs.iter().map(|t| (t.shape(), t.dtype)).collect();
+        let outs = prim.infer(&metas)?;
+        let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|t| t.dtype).collect();
+        if let Support::No { reason } = R::supports(device, prim, &dtypes) {
+            let dtype = dtypes.first().copied();
+            return Err(Error::Unsupported { op: prim.name(), dtype, device: device.to_string(), reason });
+        }
+        R::run(device, prim, inputs, &outs)
+    }
+
+    /// Runs a primitive of one operand or more on the device of the first.
+    ///
+    /// # Errors
+    /// As [`Tensor::run_on`].
+    pub fn run(prim: &Prim, inputs: &[&Tensor<R>]) -> Result<Outputs<R>> {
+        match inputs.first() {
+            Some(first) => Self::run_on(&first.device, prim, inputs),
+            None => Err(Error::shape(prim.name(), "an operand", &[])),
+        }
+    }
+
+    /// As [`Tensor::run`], for primitives of one result.
+    ///
+    /// # Errors
+    /// As [`Tensor::run_on`].
+    pub fn run_one(prim: &Prim, inputs: &[&Tensor<R>]) -> Result<Tensor<R>> {
+        first(prim, Self::run(prim, inputs)?)
+    }
+
+    /// As [`Tensor::run_on`], for primitives of one result.
+    ///
+    /// # Errors
+    /// As [`Tensor::run_on`].
+    pub fn run_one_on(device: &R::Device, prim: &Prim, inputs: &[&Tensor<R>]) -> Result<Tensor<R>> {
+        first(prim, Self::run_on(device, prim, inputs)?)
+    }
+
+    /// The elements in row-major order.
+    ///
+    /// # Errors
+    /// `Error::DType` if `T` is not the tensor's dtype; faults of the device.
+    pub fn try_to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        self.expect_dtype::<T>("to_vec")?;
+        let mut pods = vec![<T::Pod as bytemuck::Zeroable>::zeroed(); self.numel()];
+        R::download(self, bytemuck::cast_slice_mut(&mut pods))?;
+        Ok(pods.into_iter().map(T::from_pod).collect())
+    }
+
+    /// The elements in row-major order. Panics where [`Tensor::try_to_vec`] is an `Err`.
+    #[track_caller]
+    pub fn to_vec<T: Element>(&self) -> Vec<T> {
+        match self.try_to_vec() {
+            Ok(v) => v,
+            Err(e) => panic!("{e}"),
+        }
+    }
+
+    /// The elements in row-major order, as bytes of the host's byte order.
+    ///
+    /// # Errors
+    /// Faults of the device.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; self.numel() * self.dtype.size_in_bytes()];
+        R::download(self, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The only element.
+    ///
+    /// # Errors
+    /// `Error::Shape` if there is not just one; `Error::DType` if `T` is not the tensor's dtype.
+    pub fn item<T: Element>(&self) -> Result<T> {
+        match self.try_to_vec()?[..] {
+            [only] => Ok(only),
+            _ => Err(Error::shape("item", "a tensor of one element", &[self.shape()])),
+        }
+    }
+
+    fn expect_dtype<T: Element>(&self, op: &'static str) -> Result<()> {
+        if T::DTYPE == self.dtype {
+            return Ok(());
+        }
+        Err(Error::dtype(op, &[self.dtype], format!("{}, the type asked for; `cast` converts", T::DTYPE)))
+    }
+
+    pub(crate) fn meta_shape(&self) -> Shape {
+        self.layout.shape().clone()
+    }
+}
+
+fn first<R: Runtime>(prim: &Prim, mut outputs: Outputs<R>) -> Result<Tensor<R>> {
+    match outputs.len() {
+        1 => Ok(outputs.remove(0)),
+        n => Err(Error::argument(prim.name(), "results", format!("one was expected, the runtime gave {n}"))),
+    }
+}
+
+impl<R: Runtime> fmt::Debug for Tensor<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tensor")
+            .field("shape", &self.shape())
+            .field("dtype", &self.dtype)
+            .field("device", &self.device)
+            .field("strides", &self.strides())
+            .field("offset", &self.layout.offset())
+            .finish()
+    }
+}
