@@ -525,3 +525,6 @@ impl DataType for DType {
         Some(self.fill_bytes_impl(value, count))
     }
 }
+
+#[cfg(test)]
+mod tests;

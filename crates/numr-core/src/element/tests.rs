@@ -75,7 +75,7 @@ fn integers_wrap_into_integers_and_keep_all_bits() {
 fn complex_numbers_keep_or_drop_their_imaginary_part() {
     let z = Complex::new(1.5f64, -2.0);
     assert_eq!((z.cast::<Complex<f32>>(), z.cast::<f32>(), z.cast::<i8>()), (Complex::new(1.5, -2.0), 1.5, 1));
-    assert_eq!(Complex::new(0.0f32, 1.0).cast::<bool>(), true);
+    assert!(Complex::new(0.0f32, 1.0).cast::<bool>());
     assert_eq!(2u8.cast::<Complex<f64>>(), Complex::new(2.0, 0.0));
     assert_eq!((Complex::<f32>::zero(), Complex::<f32>::one()), (Complex::new(0.0, 0.0), Complex::new(1.0, 0.0)));
 }
