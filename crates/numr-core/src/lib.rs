@@ -1,5 +1,7 @@
 //! Tensors, dtypes, primitives and the op table of numr: what every backend builds on.
 
+#![forbid(unsafe_code)]
+
 pub mod classic;
 pub mod device;
 pub mod dtype;
