@@ -7,3 +7,4 @@
 pub mod compilers;
 pub mod golden;
 pub mod require;
+pub mod support;

@@ -137,6 +137,7 @@ macro_rules! map_rows {
             ///
             /// # Errors
             /// `Error::Broadcast`, `Error::DType` or `Error::DeviceMismatch` where the operands do not fit together.
+            #[allow(clippy::needless_lifetimes, reason = "rows with one argument do not need it, the others do")]
             pub fn $name<'a>(&'a self $(, $p: impl Into<Operand<'a, R>>)*) -> Result<Tensor<R>> {
                 Tensor::map_row(Row::$V, &[Operand::Tensor(self) $(, $p.into())*])
             })*
