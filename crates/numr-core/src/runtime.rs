@@ -86,6 +86,11 @@ pub trait Runtime: Clone + Debug + Default + PartialEq + Send + Sync + 'static {
     /// Faults of the device, and of work before.
     fn download(tensor: &Tensor<Self>, bytes: &mut [u8]) -> Result<()>;
 
+    /// The same elements without a tie to what they were computed from. A runtime that records overrides it.
+    fn detach(tensor: &Tensor<Self>) -> Tensor<Self> {
+        tensor.clone()
+    }
+
     /// Waits for all work before.
     ///
     /// # Errors

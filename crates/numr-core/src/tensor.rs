@@ -56,6 +56,15 @@ pub struct Tensor<R: Runtime> {
     id: TensorId,
 }
 
+/// The value, or the error's text as a panic at the caller.
+#[track_caller]
+pub(crate) fn or_panic<T>(r: Result<T>) -> T {
+    match r {
+        Ok(v) => v,
+        Err(e) => panic!("{e}"),
+    }
+}
+
 impl<R: Runtime> Tensor<R> {
     /// A tensor over storage that a runtime has filled: `layout` must lie within it and its elements be of `dtype`.
     /// For runtimes; a wrong layout is caught by the backend's own bounds, not here.
@@ -178,10 +187,7 @@ impl<R: Runtime> Tensor<R> {
     /// The elements in row-major order. Panics where [`Tensor::try_to_vec`] is an `Err`.
     #[track_caller]
     pub fn to_vec<T: Element>(&self) -> Vec<T> {
-        match self.try_to_vec() {
-            Ok(v) => v,
-            Err(e) => panic!("{e}"),
-        }
+        or_panic(self.try_to_vec())
     }
 
     /// The elements in row-major order, as bytes of the host's byte order.

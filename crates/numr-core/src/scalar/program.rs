@@ -109,7 +109,7 @@ impl Program {
                 ArgType::Tensor(d) => d,
                 ArgType::Scalar(_) if is_mask => DType::Bool,
                 ArgType::Scalar(_) if class != Class::Free => common,
-                ArgType::Scalar(w) => promote_weak(common, w),
+                ArgType::Scalar(w) => only_cast(graph, k as u8).unwrap_or(promote_weak(common, w)),
             };
             typed.push(dtype);
             if !graph.reads(k) {
@@ -157,6 +157,18 @@ impl Program {
         }
         self
     }
+}
+
+/// The dtype to which a graph casts argument `k`, if it does nothing else with it. A scalar is then given in that dtype
+/// at once: a seed or a 64-bit constant loses nothing to the dtype of the tensors around it.
+fn only_cast(graph: &Graph, k: u8) -> Option<DType> {
+    let id = graph.nodes().iter().position(|n| *n == Node::Arg(k))? as Id;
+    if graph.roots().contains(&id) {
+        return None;
+    }
+    let mut readers = graph.nodes().iter().filter(|n| n.inputs().contains(&id));
+    let Some(&Node::Cast(dtype, _)) = readers.next() else { return None };
+    readers.all(|n| matches!(n, Node::Cast(d, _) if *d == dtype)).then_some(dtype)
 }
 
 /// The name that errors give to a graph: its row's, if it is one.

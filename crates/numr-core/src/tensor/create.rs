@@ -1,6 +1,6 @@
 //! New tensors: from host memory, and filled on the device.
 
-use super::Tensor;
+use super::{Tensor, or_panic};
 use crate::dtype::DType;
 use crate::element::{Element, Lit};
 use crate::error::{Error, Result};
@@ -10,15 +10,6 @@ use crate::runtime::Runtime;
 use crate::scalar::expr::{Arena, Expr};
 use crate::scalar::graph::{Class, Graph};
 use crate::shape::{Shape, try_numel};
-
-/// The value, or the error's text as a panic at the caller.
-#[track_caller]
-fn or_panic<T>(r: Result<T>) -> T {
-    match r {
-        Ok(v) => v,
-        Err(e) => panic!("{e}"),
-    }
-}
 
 impl<R: Runtime> Tensor<R> {
     /// A tensor of these elements, row-major.

@@ -1,6 +1,6 @@
 //! Views: other ways to see the same elements. None copies, but for `reshape` where the layout makes it.
 
-use super::Tensor;
+use super::{Tensor, or_panic};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::layout::SliceRange;
@@ -20,12 +20,18 @@ impl<R: Runtime> Tensor<R> {
     ///
     /// # Errors
     /// Faults of the device.
-    pub fn contiguous(&self) -> Result<Tensor<R>> {
+    pub fn try_contiguous(&self) -> Result<Tensor<R>> {
         if self.is_contiguous() { Ok(self.clone()) } else { Tensor::run_one(&Prim::Contiguous, &[self]) }
     }
 
-    /// The same elements under another shape, row-major; a view where the layout allows it. One size may be -1 in
-    /// [`Tensor::reshape_infer`].
+    /// As [`Tensor::try_contiguous`]; panics where that is an `Err`.
+    #[track_caller]
+    pub fn contiguous(&self) -> Tensor<R> {
+        or_panic(self.try_contiguous())
+    }
+
+    /// The same elements under another shape, row-major; a view where the layout allows it. [`Tensor::reshape_infer`]
+    /// takes a size of -1.
     ///
     /// # Errors
     /// `Error::Shape` if the numbers of elements differ.
@@ -34,7 +40,7 @@ impl<R: Runtime> Tensor<R> {
         if self.layout().reshape("reshape", &to)?.is_some() {
             return self.view_as(View::Reshape(to));
         }
-        self.contiguous()?.view_as(View::Reshape(to))
+        self.try_contiguous()?.view_as(View::Reshape(to))
     }
 
     /// Swaps two axes.
