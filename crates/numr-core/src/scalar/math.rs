@@ -1,7 +1,421 @@
 //! Elementary functions written once over [`super::Float`]: [`single`] for 32-bit and [`double`] for 64-bit numbers.
 //!
 //! A body is the CPU kernel, the CUDA function and the WGSL function at once. Method: reduce the argument, evaluate a
-//! minimax polynomial, reconstruct; every constant is produced by `xtask gen` or stated with its source.
+//! minimax polynomial, reconstruct; the coefficients are made by `xtask/gen/minimax.py` (Remez exchange in 300 bits).
+//! Both widths share the bodies below; what differs is a table of constants, [`Width`].
+//!
+//! `sin` and `cos` carry Payne and Hanek's reduction for huge arguments, about three times the work of the rest. A kernel
+//! that finds every |x| of a block below `TRIG_LIMIT` may run `sin_bounded` and `cos_bounded`, which give the same bits.
+//!
+//! Rules kept here: straight-line code, no table look-up, no step that relies on `mul_add` being fused or on its being
+//! unfused, no `(a + b) - a`. An exact split clears low bits of the pattern, which no compiler re-associates away.
 
 pub mod double;
 pub mod single;
+
+use super::{Float, Int, Scalar};
+use std::f64::consts::{FRAC_2_PI, LOG2_E};
+
+/// The constants of one floating-point format. Polynomials list the lowest power first.
+trait Width {
+    /// Stored bits of the significand.
+    const MANTISSA: i64;
+    /// Bits of a number.
+    const BITS: i64;
+    /// The pattern of 1.
+    const ONE: i64;
+    /// The pattern of -0.
+    const SIGN: i64;
+    /// The smallest normal number.
+    const MIN_POSITIVE: f64;
+    /// Low bits that [`head`] clears: a product of two heads is exact.
+    const TAIL_BITS: i64;
+    /// ln 2 as two parts, the first with so many trailing zeros that its product with an exponent is exact.
+    const LN2: [f64; 2];
+    /// Where eˣ is surely 0 and surely infinite.
+    const EXP_RANGE: [f64; 2];
+    /// (eʳ - 1 - r)/r² on ±ln2/2, best relative to eʳ.
+    const EXP: &[f64];
+    /// (eʳ - 1 - r)/r² on ±ln2/2, best relative to eʳ - 1.
+    const EXPM1: &[f64];
+    /// (2ʳ - 1)/r on ±1/2.
+    const EXP2: &[f64];
+    /// Below this, eˣ - 1 is -1.
+    const EXPM1_LOW: f64;
+    /// |x| below this is its own expm1, log1p.
+    const TINY: f64;
+    /// tanh is 1 from here on.
+    const TANH_HIGH: f64;
+    /// (erf x)/x - 1 in x², |x| < 0.9.
+    const ERF: &[f64];
+    /// (-ln erfc x)/x, x from 0.89 to [`Self::ERF_HIGH`].
+    const ERFC: &[f64];
+    /// erf is 1 from here on.
+    const ERF_HIGH: f64;
+    /// π/2 in four parts; multiples of the first three by whole numbers below the limit's are exact.
+    const HALF_PI: [f64; 4];
+    /// π/2 rounded, and the rest.
+    const HALF_PI_2: [f64; 2];
+    /// (sin r - r)/r³ in r², |r| <= π/4.
+    const SIN: &[f64];
+    /// (cos r - 1 + r²/2)/r⁴ in r², |r| <= π/4.
+    const COS: &[f64];
+    /// The largest |x| that four parts of π/2 reduce well.
+    const TRIG_LIMIT: f64;
+    /// 2/ln2: a head and the rest.
+    const LOG2: [f64; 2];
+    /// (log2((1+s)/(1-s)) - 2s/ln2)/s³ in s², |s| <= 0.0446.
+    const LOG2_S: &[f64];
+    /// log2 of the centres 0.83984375, 1.1875 and 1.4140625: a multiple of a small power of two, and the rest.
+    const LOG2_C: [[f64; 2]; 3];
+    /// Where 2ˣ is surely 0 and surely infinite.
+    const POW_RANGE: [f64; 2];
+    /// The high half of the product of two words read as unsigned, the first below 2^(MANTISSA + 1).
+    fn mul_hi<T: Float>(a: T::Bits, b: T::Bits) -> T::Bits;
+    /// Word k of a zero word followed by the bits of 2/π.
+    fn two_over_pi(k: usize) -> i64;
+    /// e·ln 2 + ln(1 + f) for a whole number e.
+    fn log_sum<T: Float>(e: T, f: T) -> T;
+}
+
+/// c₀ + c₁x + c₂x² + ...
+#[inline(always)]
+fn horner<T: Scalar>(x: T, c: &[f64]) -> T {
+    let (last, rest) = c.split_last().unwrap_or((&0.0, &[]));
+    rest.iter().rev().fold(T::lit(*last), |sum, &c| sum.mul_add(x, T::lit(c)))
+}
+
+/// 2ⁿ.
+const fn two_to(n: i64) -> f64 {
+    f64::from_bits(((1023 + n) as u64) << 52)
+}
+
+/// The smaller of `x` and `high`; NaN stays. One instruction, unlike [`Scalar::min`], which looks at both sides.
+#[inline(always)]
+fn at_most<T: Scalar>(x: T, high: f64) -> T {
+    T::select(T::lit(high).lt(x), T::lit(high), x)
+}
+
+/// The larger of `x` and `low`; NaN stays.
+#[inline(always)]
+fn at_least<T: Scalar>(x: T, low: f64) -> T {
+    T::select(x.lt(T::lit(low)), T::lit(low), x)
+}
+
+#[inline(always)]
+fn int<T: Float>(v: i64) -> T::Bits {
+    T::Bits::int(v)
+}
+
+/// `x` without the low half of its significand.
+#[inline(always)]
+fn head<W: Width, T: Float>(x: T) -> T {
+    T::from_bits(x.to_bits() & int::<T>(-1 << W::TAIL_BITS))
+}
+
+/// a·b as an unevaluated sum of two numbers, by Dekker's products of halves; exact up to the last bit of the tail.
+#[inline(always)]
+fn two_prod<W: Width, T: Float>(a: T, b: T) -> (T, T) {
+    let p = a * b;
+    let (a1, b1) = (head::<W, T>(a), head::<W, T>(b));
+    let (a2, b2) = (a - a1, b - b1);
+    (p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
+}
+
+/// `x` with its sign turned where `by` has its sign bit set.
+#[inline(always)]
+fn flip<W: Width, T: Float>(x: T, by: T::Bits) -> T {
+    T::from_bits(x.to_bits() ^ (by & int::<T>(W::SIGN)))
+}
+
+/// The pattern of `1.5·2^MANTISSA + n`: the low bits are the whole number `n` in two's complement.
+#[inline(always)]
+fn low_bits<W: Width, T: Float>(n: T) -> T::Bits {
+    (n + T::lit(1.5 * two_to(W::MANTISSA))).to_bits()
+}
+
+/// The power of two whose exponent is the low bits of `i`, in the normal range.
+#[inline(always)]
+fn power<W: Width, T: Float>(i: T::Bits) -> T {
+    T::from_bits(i.shl(int::<T>(W::MANTISSA)) + int::<T>(W::ONE))
+}
+
+/// p·2ⁿ for a whole `n` in twice the exponent's range. Two steps: subnormal results round once and nothing overflows
+/// early. NaN stays.
+#[inline(always)]
+fn scale<W: Width, T: Float>(p: T, n: T) -> T {
+    let i = low_bits::<W, T>(n);
+    let half = i.shr_logical(int::<T>(1));
+    p * power::<W, T>(half) * power::<W, T>(i - half)
+}
+
+/// x = n·ln 2 + r.
+#[inline(always)]
+fn reduce_exp<W: Width, T: Float>(x: T) -> (T, T) {
+    let n = (x * T::lit(LOG2_E)).round();
+    (n, n.mul_add(T::lit(-W::LN2[1]), n.mul_add(T::lit(-W::LN2[0]), x)))
+}
+
+/// eʳ.
+#[inline(always)]
+fn exp_near<W: Width, T: Float>(r: T) -> T {
+    (r * r).mul_add(horner(r, W::EXP), r) + T::lit(1.0)
+}
+
+#[inline(always)]
+fn exp<W: Width, T: Float>(x: T) -> T {
+    let (n, r) = reduce_exp::<W, T>(at_least(at_most(x, W::EXP_RANGE[1]), W::EXP_RANGE[0]));
+    scale::<W, T>(exp_near::<W, T>(r), n)
+}
+
+/// (eˣ - 1)/2 for `x` not far below [`Width::EXPM1_LOW`].
+#[inline(always)]
+fn half_expm1<W: Width, T: Float>(x: T) -> T {
+    let (n, r) = reduce_exp::<W, T>(x);
+    let s = power::<W, T>(low_bits::<W, T>(n) - int::<T>(1));
+    s.mul_add((r * r).mul_add(horner(r, W::EXPM1), r), s - T::lit(0.5))
+}
+
+#[inline(always)]
+fn expm1<W: Width, T: Float>(x: T) -> T {
+    let y = half_expm1::<W, T>(at_least(at_most(x, W::EXP_RANGE[1]), W::EXPM1_LOW));
+    T::select(x.abs().lt(T::lit(W::TINY)), x, y + y)
+}
+
+/// With h = (e^(2|x|) - 1)/2 the value is h/(h + 1).
+#[inline(always)]
+fn tanh<W: Width, T: Float>(x: T) -> T {
+    let a = x.abs();
+    let h = half_expm1::<W, T>(at_most(a + a, 2.0 * W::TANH_HIGH));
+    flip::<W, T>(h / (h + T::lit(1.0)), x.to_bits())
+}
+
+/// x + x·P(x²) up to 0.9, then 1 - e^(-x·Q(x)): the exponent need not be better than the format gives, as erfc is small.
+#[inline(always)]
+fn erf<W: Width, T: Float>(x: T) -> T {
+    let a = at_most(x.abs(), W::ERF_HIGH);
+    let small = a.mul_add(horner(a * a, W::ERF), a);
+    let (n, r) = reduce_exp::<W, T>(-a * horner(a, W::ERFC));
+    let large = T::lit(1.0) - exp_near::<W, T>(r) * power::<W, T>(low_bits::<W, T>(n));
+    flip::<W, T>(T::select(a.lt(T::lit(0.9)), small, large), x.to_bits())
+}
+
+/// x = m·2^e with `m` from `low` to 2·`low`; `x` normal and positive. Gives (m, e).
+#[inline(always)]
+fn split<W: Width, T: Float>(x: T, low: f64) -> (T, T::Bits) {
+    let (bits, shift) = (x.to_bits(), int::<T>(W::MANTISSA));
+    // The pattern of `low`, a number in [½, 1).
+    let low = W::ONE - (1 << W::MANTISSA) + ((low * 2.0 - 1.0) * two_to(W::MANTISSA)) as i64;
+    let e = (bits - int::<T>(low)).shr(shift);
+    (T::from_bits(bits - e.shl(shift)), e)
+}
+
+/// [`split`] for any positive `x`, with the exponent as a number.
+#[inline(always)]
+fn split_any<W: Width, T: Float>(x: T, low: f64) -> (T, T) {
+    let tiny = x.lt(T::lit(W::MIN_POSITIVE));
+    let up = W::MANTISSA + 1;
+    let (m, e) = split::<W, T>(T::select(tiny, x * T::lit(two_to(up)), x), low);
+    (m, T::from_int(e) + T::select(tiny, T::lit(-up as f64), T::lit(0.0)))
+}
+
+/// Where a logarithm's significand starts: √½, so that ln is accurate about 1.
+const LOW: f64 = std::f64::consts::FRAC_1_SQRT_2;
+
+/// `y` for x > 0, else what a logarithm gives there: -∞ at 0, NaN below, `x` for infinite and NaN `x`.
+#[inline(always)]
+fn log_edges<T: Float>(x: T, y: T) -> T {
+    let edge = T::select(x.eq(T::lit(0.0)), T::lit(f64::NEG_INFINITY), x);
+    let edge = T::select(x.lt(T::lit(0.0)), T::lit(f64::NAN), edge);
+    T::select(x.gt(T::lit(0.0)) & x.lt(T::lit(f64::INFINITY)), y, edge)
+}
+
+#[inline(always)]
+fn ln<W: Width, T: Float>(x: T) -> T {
+    let (m, e) = split_any::<W, T>(x, LOW);
+    log_edges(x, W::log_sum(e, m - T::lit(1.0)))
+}
+
+/// The sum 1 + x serves only to choose e; f = 2^-e·x + (2^-e - 1) is rounded once and is x itself near 0.
+#[inline(always)]
+fn log1p<W: Width, T: Float>(x: T) -> T {
+    let one = T::lit(1.0);
+    let u = one + x;
+    let (_, e) = split::<W, T>(u, LOW);
+    // A quarter of 2^-e could be subnormal for the largest x, its fourfold is not.
+    let s = power::<W, T>(int::<T>(2) - e);
+    let f = s.mul_add(x * T::lit(0.25), s.mul_add(T::lit(0.25), -one));
+    let y = log_edges(u, W::log_sum(T::from_int(e), f));
+    T::select(x.abs().lt(T::lit(W::TINY)), x, y)
+}
+
+/// The quadrant of `a` in the low bits and a - quadrant·π/2, for 0 <= a < [`Width::TRIG_LIMIT`], by Cody and Waite.
+#[inline(always)]
+fn reduce_bounded<W: Width, T: Float>(a: T) -> (T::Bits, T) {
+    let n = (a * T::lit(FRAC_2_PI)).round();
+    (low_bits::<W, T>(n), W::HALF_PI.iter().fold(a, |r, &part| n.mul_add(T::lit(-part), r)))
+}
+
+/// The same for any larger `a`, by Payne and Hanek: significand times those bits of 2/π that are worth less than 4,
+/// in fixed point.
+#[inline(always)]
+fn reduce_large<W: Width, T: Float>(a: T) -> (T::Bits, T) {
+    let i = int::<T>;
+    let bits = a.to_bits();
+    let significand = (bits & i((1 << W::MANTISSA) - 1)) | i(1 << W::MANTISSA);
+    // a = significand·2^(exponent - bias - MANTISSA). The first bit of 2/π that counts is worth 2 after the product.
+    let exponent = bits.shr_logical(i(W::MANTISSA));
+    let first = exponent - i((W::ONE >> W::MANTISSA) + W::MANTISSA + 2 - W::BITS);
+    let (word, shift) = (first.shr_logical(i(W::BITS.ilog2() as i64)), first & i(W::BITS - 1));
+    // Move the four words that start at `word` to the front, a power of two at a time.
+    let mut w: [T::Bits; 36] = std::array::from_fn(|k| i(W::two_over_pi(k)));
+    let words = ((1 << (W::BITS - 1 - W::MANTISSA)) + W::BITS - (W::ONE >> W::MANTISSA) - W::MANTISSA) / W::BITS;
+    for step in [16, 8, 4, 2, 1].into_iter().filter(|&step| step <= words as usize) {
+        let here = (word & i(step as i64)).ne(i(0));
+        for k in 0..step + 3 {
+            w[k] = T::Bits::select(here, w[k + step], w[k]);
+        }
+    }
+    let back = i(W::BITS) - shift;
+    let [w0, w1, w2] = std::array::from_fn(|k| w[k].shl(shift) | w[k + 1].shr_logical(back));
+    // The product modulo 4: two bits of quadrant, then 2·BITS - 2 bits of fraction in (top, mid).
+    let (low, add) = (significand * w1, W::mul_hi::<T>(significand, w2));
+    let mid = low + add;
+    let carry = ((low & add) | ((low | add) & !mid)).shr_logical(i(W::BITS - 1));
+    let top = significand * w0 + W::mul_hi::<T>(significand, w1) + carry;
+    let quadrant = (top + i(1 << (W::BITS - 3))).shr_logical(i(W::BITS - 2));
+    let fraction = top - quadrant.shl(i(W::BITS - 2));
+    // Its magnitude, as a number of MANTISSA + 1 bits and a remainder.
+    let negative = fraction.shr(i(W::BITS - 1));
+    let (top, mid) = (fraction ^ negative, mid ^ negative);
+    let rest = i((1 << (W::BITS - 4 - W::MANTISSA)) - 1);
+    let unit = T::lit(two_to(2 - W::BITS));
+    let x1 = T::from_int(top & !rest) * unit;
+    let x2 =
+        T::from_int(mid.shr_logical(i(1))).mul_add(T::lit(two_to(3 - 2 * W::BITS)), T::from_int(top & rest) * unit);
+    let c = T::lit(W::HALF_PI_2[0]);
+    let (p, e) = two_prod::<W, T>(x1, c);
+    (quadrant, flip::<W, T>(p + (e + x1.mul_add(T::lit(W::HALF_PI_2[1]), x2 * c)), negative))
+}
+
+/// sin of quadrant·π/2 + r.
+#[inline(always)]
+fn turn<W: Width, T: Float>(quadrant: T::Bits, r: T) -> T {
+    let z = r * r;
+    let sin = (r * z).mul_add(horner(z, W::SIN), r);
+    let cos = (z * z).mul_add(horner(z, W::COS), z.mul_add(T::lit(-0.5), T::lit(1.0)));
+    let odd = (quadrant & int::<T>(1)).ne(int::<T>(0));
+    flip::<W, T>(T::select(odd, cos, sin), quadrant.shl(int::<T>(W::BITS - 2)))
+}
+
+#[inline(always)]
+fn reduce<W: Width, T: Float>(a: T) -> (T::Bits, T) {
+    let ((q1, r1), (q2, r2)) = (reduce_bounded::<W, T>(a), reduce_large::<W, T>(a));
+    let small = a.lt(T::lit(W::TRIG_LIMIT));
+    (T::Bits::select(small, q1, q2), T::select(small, r1, r2))
+}
+
+#[inline(always)]
+fn finite<T: Float>(a: T, y: T) -> T {
+    T::select(a.lt(T::lit(f64::INFINITY)), y, T::lit(f64::NAN))
+}
+
+#[inline(always)]
+fn sin<W: Width, T: Float>(x: T) -> T {
+    let a = x.abs();
+    let (q, r) = reduce::<W, T>(a);
+    finite(a, flip::<W, T>(turn::<W, T>(q, r), x.to_bits()))
+}
+
+#[inline(always)]
+fn cos<W: Width, T: Float>(x: T) -> T {
+    let a = x.abs();
+    let (q, r) = reduce::<W, T>(a);
+    finite(a, turn::<W, T>(q + int::<T>(1), r))
+}
+
+#[inline(always)]
+fn sin_bounded<W: Width, T: Float>(x: T) -> T {
+    let (q, r) = reduce_bounded::<W, T>(x.abs());
+    flip::<W, T>(turn::<W, T>(q, r), x.to_bits())
+}
+
+#[inline(always)]
+fn cos_bounded<W: Width, T: Float>(x: T) -> T {
+    let (q, r) = reduce_bounded::<W, T>(x.abs());
+    turn::<W, T>(q + int::<T>(1), r)
+}
+
+/// log2 x as a [`head`] and a tail, for x > 0 finite. The significand's nearest of four centres c leaves
+/// s = (m - c)/(m + c) so small that only the linear term of the series needs more than one number.
+#[inline(always)]
+fn log2_parts<W: Width, T: Float>(x: T) -> (T, T) {
+    let l = T::lit;
+    let (m, e) = split_any::<W, T>(x, 0.7711);
+    let pick = |values: [f64; 4]| {
+        let upper = T::select(m.lt(l(1.297)), l(values[2]), l(values[3]));
+        T::select(m.lt(l(0.915)), l(values[0]), T::select(m.lt(l(1.0905)), l(values[1]), upper))
+    };
+    let c = pick([0.83984375, 1.0, 1.1875, 1.4140625]);
+    let [[a, a2], [b, b2], [d, d2]] = W::LOG2_C;
+    let base = e + pick([a, 0.0, b, d]);
+    let f = m - c;
+    let sum = m + c;
+    let sum1 = head::<W, T>(sum);
+    let sum2 = m - (sum1 - c);
+    let s = f / sum;
+    let s1 = head::<W, T>(s);
+    let s2 = ((f - s1 * sum1) - s1 * sum2) / sum;
+    let z = s * s;
+    let linear = s1 * l(W::LOG2[0]);
+    let tail = (s * z).mul_add(horner(z, W::LOG2_S), s1.mul_add(l(W::LOG2[1]), s2 * l(W::LOG2[0] + W::LOG2[1])))
+        + pick([a2, 0.0, b2, d2]);
+    let high = head::<W, T>(base + (linear + tail));
+    (high, ((base - high) + linear) + tail)
+}
+
+/// 2^(y·log2|x|), the product in two parts; then the cases of IEEE 754.
+#[inline(always)]
+fn pow<W: Width, T: Float>(x: T, y: T) -> T {
+    let (zero, one, infinity) = (T::lit(0.0), T::lit(1.0), T::lit(f64::INFINITY));
+    let a = x.abs();
+    let (l1, l2) = log2_parts::<W, T>(a);
+    // Past this the result is 0, 1 or infinite whatever the base, and the parts below stay finite.
+    let limit = two_to(W::MANTISSA + 14);
+    let e = at_least(at_most(y, limit), -limit);
+    let e1 = head::<W, T>(e);
+    let (p, p2) = (e1 * l1, (e - e1).mul_add(l1, e * l2));
+    let n = at_least(at_most(p + p2, W::POW_RANGE[1]), W::POW_RANGE[0]).round();
+    let r = at_least(at_most((p - n) + p2, 1.0), -1.0);
+    let size = scale::<W, T>(r.mul_add(horner(r, W::EXP2), one), n);
+
+    let (null, infinite) = (a.eq(zero), a.eq(infinity));
+    let size = T::select(null | infinite, T::select(null ^ y.lt(zero), zero, infinity), size);
+    let whole = y.trunc().eq(y);
+    let half = y * T::lit(0.5);
+    let odd = whole & half.trunc().ne(half);
+    let value = T::select(odd, flip::<W, T>(size, x.to_bits()), size);
+    let undefined = x.lt(zero) & !infinite & !whole;
+    let value = T::select(undefined, T::lit(f64::NAN), value);
+    let value = T::select(x.ne(x) | y.ne(y), x + y, value);
+    T::select(y.eq(zero) | x.eq(one), one, value)
+}
+
+/// The public functions of one width.
+macro_rules! width {
+    ($W:ident: $($name:ident)*) => {
+        $(
+            #[doc = concat!("[`Float`](crate::scalar::Float)'s `", stringify!($name), "` for this width.")]
+            #[inline(always)]
+            pub fn $name<T: super::Float>(x: T) -> T {
+                super::$name::<$W, T>(x)
+            }
+        )*
+        /// `x` to the power `y`, with the special cases of IEEE 754.
+        #[inline(always)]
+        pub fn pow<T: super::Float>(x: T, y: T) -> T {
+            super::pow::<$W, T>(x, y)
+        }
+    };
+}
+use width;

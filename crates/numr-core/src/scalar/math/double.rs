@@ -1,57 +1,193 @@
-//! Placeholder bodies until the measured ones land.
+//! Elementary functions of 64-bit floats: the constants.
 
-use super::super::{Float, Scalar};
+use super::{Float, Int, Width, horner, width};
 
-/// exp.
-#[inline(always)]
-pub fn exp<T: Float>(x: T) -> T {
-    x
-}
+/// [`Width`] of `f64`.
+struct Double;
 
-/// expm1.
-#[inline(always)]
-pub fn expm1<T: Float>(x: T) -> T {
-    x
-}
+/// Below this |x|, `sin_bounded` and `cos_bounded` are `sin` and `cos`.
+pub const TRIG_LIMIT: f64 = 1.0e6;
 
-/// ln.
-#[inline(always)]
-pub fn ln<T: Float>(x: T) -> T {
-    x
-}
+width!(Double: exp expm1 ln log1p sin cos sin_bounded cos_bounded tanh erf);
 
-/// log1p.
-#[inline(always)]
-pub fn log1p<T: Float>(x: T) -> T {
-    x
-}
+/// Zero, then the bits of 2/π.
+pub(super) const TWO_OVER_PI: [u64; 20] = [
+    0x0000_0000_0000_0000,
+    0xa2f9_836e_4e44_1529,
+    0xfc27_57d1_f534_ddc0,
+    0xdb62_9599_3c43_9041,
+    0xfe51_63ab_debb_c561,
+    0xb724_6e3a_424d_d2e0,
+    0x0649_2eea_09d1_921c,
+    0xfe1d_eb1c_b129_a73e,
+    0xe882_35f5_2ebb_4484,
+    0xe99c_7026_b45f_7e41,
+    0x3991_d639_8353_39f4,
+    0x9c84_5f8b_bdf9_283b,
+    0x1ff8_97ff_de05_980f,
+    0xef2f_118b_5a0a_6d1f,
+    0x6d36_7ecf_27cb_09b7,
+    0x4f46_3f66_9e5f_ea2d,
+    0x7527_bac7_ebe5_f17b,
+    0x3d07_39f7_8a52_92ea,
+    0x6bfb_5fb1_1f8d_5d08,
+    0x5603_3046_fc7b_6bab,
+];
 
-/// sin.
-#[inline(always)]
-pub fn sin<T: Float>(x: T) -> T {
-    x
-}
+impl Width for Double {
+    const MANTISSA: i64 = 52;
+    const BITS: i64 = 64;
+    const ONE: i64 = 0x3ff0_0000_0000_0000;
+    const SIGN: i64 = i64::MIN;
+    const MIN_POSITIVE: f64 = f64::MIN_POSITIVE;
+    const TAIL_BITS: i64 = 27;
+    const LN2: [f64; 2] = [0.6931471805598903, 5.497923018708371e-14];
+    const EXP_RANGE: [f64; 2] = [-746.0, 710.0];
+    const POW_RANGE: [f64; 2] = [-1080.0, 1026.0];
+    // Error 2^-57.9 of e^r.
+    const EXP: &[f64] = &[
+        0.5000000000000011,
+        0.1666666666666643,
+        0.04166666666652566,
+        0.008333333333479668,
+        0.00138888889449238,
+        0.00019841269546529763,
+        2.4801491658151988e-05,
+        2.755754373210907e-06,
+        2.7630794178513296e-07,
+        2.501572553963815e-08,
+    ];
+    // Error 2^-61.4 of e^r - 1.
+    const EXPM1: &[f64] = &[
+        0.5,
+        0.16666666666666677,
+        0.041666666666666685,
+        0.00833333333332183,
+        0.00138888888888957,
+        0.00019841269885187787,
+        2.4801587269826958e-05,
+        2.7557245332164094e-06,
+        2.755734087745025e-07,
+        2.5108625171374366e-08,
+        2.0889664864317347e-09,
+    ];
+    // Error 2^-57.0 of 2^r.
+    const EXP2: &[f64] = &[
+        0.6931471805599453,
+        0.24022650695910175,
+        0.05550410866482458,
+        0.00961812910757588,
+        0.0013333558145566004,
+        0.00015403530480433554,
+        1.5252734738181363e-05,
+        1.3215423663762346e-06,
+        1.0177656817705614e-07,
+        7.075761671350665e-09,
+        4.519043681615865e-10,
+    ];
+    const EXPM1_LOW: f64 = -39.0;
+    const TINY: f64 = 1.0 / (1u64 << 54) as f64;
+    const TANH_HIGH: f64 = 20.0;
+    // Error 2^-56.3 of erf, that of rounding the first coefficient.
+    const ERF: &[f64] = &[
+        0.1283791670955126,
+        -0.3761263890318411,
+        0.11283791670972039,
+        -0.026866170648260537,
+        0.005223977655077052,
+        -0.0008548328652261443,
+        0.00012055388223766203,
+        -1.4926829958717406e-05,
+        1.6477634736014869e-06,
+        -1.647969710975219e-07,
+        1.5098280242793832e-08,
+        -1.082499496426444e-09,
+    ];
+    // Error 2^-60.9 of 1.
+    const ERFC: &[f64] = &[
+        1.1283792007183548,
+        0.636619369910866,
+        0.10277486823996788,
+        -0.019136416764566393,
+        -0.00018952786472403455,
+        0.0016600309645551988,
+        -0.0005386829375722257,
+        -3.196630227237729e-05,
+        0.00011659626705707751,
+        -6.749161558420717e-05,
+        2.531223811259118e-05,
+        -7.096572378968237e-06,
+        1.5447841744705933e-06,
+        -2.62246949257583e-07,
+        3.4219615489526735e-08,
+        -3.322149489130869e-09,
+        2.2618463134759707e-10,
+        -9.63619276855498e-12,
+        1.932165410222424e-13,
+    ];
+    const ERF_HIGH: f64 = 5.95;
+    const HALF_PI: [f64; 4] = [1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32];
+    const HALF_PI_2: [f64; 2] = [1.5707963267948966, 6.123233995736766e-17];
+    // Error 2^-57.9 of sin.
+    const SIN: &[f64] = &[
+        -0.1666666666666663,
+        0.00833333333332184,
+        -0.00019841269829358487,
+        2.75573135384856e-06,
+        -2.5050734382830644e-08,
+        1.5895432824195948e-10,
+    ];
+    // Error 2^-63.9 of cos.
+    const COS: &[f64] = &[
+        0.041666666666666595,
+        -0.0013888888888873307,
+        2.4801587288965243e-05,
+        -2.755731420308779e-07,
+        2.0875703141240686e-09,
+        -1.1358617116557157e-11,
+    ];
+    const TRIG_LIMIT: f64 = TRIG_LIMIT;
+    const LOG2: [f64; 2] = [2.8853901028633118, -2.1085384952858276e-08];
+    // Error 2^-66.9 of log2.
+    const LOG2_S: &[f64] =
+        &[0.9617966939259758, 0.5770780163543638, 0.4121985859366972, 0.3205960462304586, 0.2636139909601008];
+    const LOG2_C: [[f64; 2]; 3] = [
+        [-0.25180715322494507, 2.814405355113836e-09],
+        [0.24792751669883728, -3.2552517864799182e-09],
+        [0.4998458921909332, -5.1077278670054944e-09],
+    ];
 
-/// cos.
-#[inline(always)]
-pub fn cos<T: Float>(x: T) -> T {
-    x
-}
+    /// By 32-bit halves, which vector units have.
+    #[inline(always)]
+    fn mul_hi<T: Float>(a: T::Bits, b: T::Bits) -> T::Bits {
+        let half = T::Bits::int(32);
+        let low = |v: T::Bits| v & T::Bits::int(0xffff_ffff);
+        let (a1, a0, b1, b0) = (a.shr_logical(half), low(a), b.shr_logical(half), low(b));
+        let cross = a1 * b0 + (a0 * b0).shr_logical(half);
+        // `a1` has at most 21 bits, so this one does not overflow either.
+        a1 * b1 + cross.shr_logical(half) + (a0 * b1 + low(cross)).shr_logical(half)
+    }
 
-/// tanh.
-#[inline(always)]
-pub fn tanh<T: Float>(x: T) -> T {
-    x
-}
+    #[inline(always)]
+    fn two_over_pi(k: usize) -> i64 {
+        TWO_OVER_PI.get(k).copied().unwrap_or(0) as i64
+    }
 
-/// erf.
-#[inline(always)]
-pub fn erf<T: Float>(x: T) -> T {
-    x
-}
-
-/// pow.
-#[inline(always)]
-pub fn pow<T: Scalar>(x: T, _y: T) -> T {
-    x
+    /// With s = f/(2+f) and z = s²: ln(1+f) = 2s + s·z·P(z) = f - s·(f - z·P(z)), P within 2^-59 of ln.
+    #[inline(always)]
+    fn log_sum<T: Float>(e: T, f: T) -> T {
+        const P: &[f64] = &[
+            0.6666666666666735,
+            0.3999999999940875,
+            0.2857142874391123,
+            0.2222219839883453,
+            0.18183574225324306,
+            0.1531377758664285,
+            0.14798864908876155,
+        ];
+        let s = f / (f + T::lit(2.0));
+        let z = s * s;
+        let small = s.mul_add(f - z * horner(z, P), e * T::lit(-Self::LN2[1]));
+        e.mul_add(T::lit(Self::LN2[0]), f - small)
+    }
 }
