@@ -6,6 +6,8 @@
 use super::expr::{Arena, Expr};
 use super::graph::{Bin, Graph, Id, Node, Un};
 use super::{Float, Scalar};
+use crate::element::Lit;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// ∂root/∂arg for every argument of a graph, each over `[args.., root]`.
@@ -15,7 +17,9 @@ pub(crate) fn partials(graph: &Graph) -> Vec<Option<Arc<Graph>>> {
         .map(|wrt| {
             let mut zero = false;
             let d = Graph::build(n as u8 + 1, graph.class(), |arena, args| {
-                let d = derivative(graph, wrt as u8, arena, args);
+                let value = values(graph, arena, args);
+                let seed = |k| (k as usize == wrt).then_some(Expr::lit(1.0));
+                let d = slopes(graph, &value, seed)[graph.roots()[0] as usize];
                 zero = d.is_none();
                 vec![d.unwrap_or(Expr::lit(0.0))]
             });
@@ -24,54 +28,150 @@ pub(crate) fn partials(graph: &Graph) -> Vec<Option<Arc<Graph>>> {
         .collect()
 }
 
-/// The arguments of the mask whose slope is not zero everywhere, and their slopes.
-fn nonzero(graph: &Graph, mask: u32) -> Vec<(usize, &Arc<Graph>)> {
-    let slopes = graph.partials().iter().enumerate();
-    slopes.filter(|(k, _)| mask >> k & 1 == 1).filter_map(|(k, p)| Some((k, p.as_ref()?))).collect()
+/// One result of a [`Derivative`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// Zero, whatever the operands are.
+    Zero,
+    /// The k-th of the cotangents or tangents given, as it is.
+    Given(u8),
+    /// The k-th root of the graph.
+    Root(u8),
 }
 
-fn mask(slopes: &[(usize, &Arc<Graph>)]) -> u32 {
-    slopes.iter().map(|(k, _)| 1 << k).sum()
+/// A pull-back or push-forward as one expression.
+#[derive(Debug)]
+pub struct Derivative {
+    /// Computes what is neither zero nor handed on.
+    pub graph: Arc<Graph>,
+    /// What its arguments are: places in `[args.., roots.., given..]`, ascending.
+    pub reads: SmallVec<[u8; 4]>,
+    /// The results: one an argument (pull-back) or one a root (push-forward).
+    pub parts: SmallVec<[Part; 2]>,
 }
 
-/// See [`Graph::vjp`].
-pub(crate) fn vjp(graph: &Graph, needed: u32) -> (Arc<Graph>, u32) {
-    let n = graph.arity();
-    let slopes = nonzero(graph, needed);
-    let pull = Graph::build(n as u8 + 2, graph.class(), |arena, args| {
-        slopes.iter().flat_map(|(_, p)| p.inline(arena, &args[..=n])).map(|d| mul(d.conj(), args[n + 1])).collect()
-    });
-    (pull, mask(&slopes))
+impl Derivative {
+    /// Writes the derivative down; `body` gets `[args.., roots.., given..]` and answers one expression a result.
+    fn build<F>(graph: &Graph, given: u64, body: F) -> Derivative
+    where
+        F: for<'a> FnOnce(&'a Arena, &[Expr<'a>], &[Option<Expr<'a>>]) -> Vec<Option<Expr<'a>>>,
+    {
+        let first = graph.arity() + graph.roots().len();
+        let total = first + given.count_ones() as usize;
+        let mut parts = SmallVec::new();
+        let (graph, reads) = Graph::build_reading(total as u8, graph.class(), |arena, args| {
+            let mut next = args[first..].iter();
+            let mut take = |k: u32| if given >> k & 1 == 1 { next.next().copied() } else { None };
+            let given: Vec<Option<Expr>> = (0..64 - given.leading_zeros()).map(&mut take).collect();
+            let mut roots = Vec::new();
+            for e in body(arena, args, &given) {
+                parts.push(match e {
+                    None => Part::Zero,
+                    Some(e) => match args[first..].iter().position(|g| arena.id(*g) == arena.id(e)) {
+                        Some(k) => Part::Given(k as u8),
+                        None => {
+                            roots.push(e);
+                            Part::Root(roots.len() as u8 - 1)
+                        }
+                    },
+                });
+            }
+            roots
+        });
+        Derivative { graph, reads, parts }
+    }
+}
+
+/// See [`Graph::vjp`]. A reverse sweep: every node hands its cotangent, times the conjugate of its slope, to its
+/// operands.
+pub(crate) fn vjp(graph: &Graph, needed: u64, given: u64) -> Derivative {
+    Derivative::build(graph, given, |arena, args, given| {
+        let value = values(graph, arena, args);
+        let mut live: Vec<bool> = Vec::with_capacity(value.len());
+        for node in graph.nodes() {
+            live.push(match node {
+                Node::Arg(k) => needed >> k & 1 == 1,
+                node => node.inputs().iter().any(|&a| live[a as usize]),
+            });
+        }
+        let mut cotangent: Vec<Option<Expr>> = vec![None; value.len()];
+        for (&root, &g) in graph.roots().iter().zip(given) {
+            let at = &mut cotangent[root as usize];
+            *at = sum(*at, g);
+        }
+        let mut out = vec![None; graph.arity()];
+        for (i, node) in graph.nodes().iter().enumerate().rev() {
+            let Some(g) = cotangent[i].filter(|_| live[i]) else { continue };
+            if let Node::Arg(k) = *node {
+                out[k as usize] = sum(out[k as usize], Some(g));
+                continue;
+            }
+            let mut operands = node.inputs();
+            operands.sort_unstable();
+            operands.dedup();
+            for a in operands.into_iter().filter(|&a| live[a as usize]) {
+                let add = match *node {
+                    // Linear over the reals only: each has a transpose of its own.
+                    Node::Un(Un::Conj, _) => Some(g.conj()),
+                    Node::Un(Un::Real, _) => Some(g.real()),
+                    Node::Un(Un::Imag, _) => Some(Expr::lit(0.0).complex(g.real())),
+                    Node::Bin(Bin::Complex, re, im) => sum((a == re).then(|| g.real()), (a == im).then(|| g.imag())),
+                    Node::Cast(t, _) if t.is_float() => Some(g.real()),
+                    Node::Cast(t, _) => t.is_complex().then_some(g),
+                    // Chosen, not multiplied by 0 or 1.
+                    Node::Select(m, x, y) => {
+                        let zero = Expr::lit(0.0);
+                        let (x, y) = ((a == x).then_some(g), (a == y).then_some(g));
+                        match (x, y) {
+                            (None, None) => None,
+                            (x, y) => Some(Expr::select(value[m as usize], x.unwrap_or(zero), y.unwrap_or(zero))),
+                        }
+                    }
+                    _ => {
+                        let unit = |b| (b == a).then_some(Expr::lit(1.0));
+                        step(node, value[i], &value, &unit).map(|slope| mul(conjugate(slope), g))
+                    }
+                };
+                cotangent[a as usize] = sum(cotangent[a as usize], add);
+            }
+        }
+        out
+    })
 }
 
 /// See [`Graph::jvp`].
-pub(crate) fn jvp(graph: &Graph, given: u32) -> (Arc<Graph>, u32) {
-    let n = graph.arity();
-    let slopes = nonzero(graph, given);
-    let push = Graph::build((n + 1 + slopes.len()) as u8, graph.class(), |arena, args| {
-        let terms = slopes.iter().zip(&args[n + 1..]);
-        let products = terms.flat_map(|((_, p), &t)| p.inline(arena, &args[..=n]).into_iter().map(move |d| mul(d, t)));
-        products.reduce(|a, b| a + b).into_iter().collect()
-    });
-    (push, mask(&slopes))
+pub(crate) fn jvp(graph: &Graph, given: u64) -> Derivative {
+    Derivative::build(graph, given, |arena, args, given| {
+        let value = values(graph, arena, args);
+        let d = slopes(graph, &value, |k| given.get(k as usize).copied().flatten());
+        graph.roots().iter().map(|&r| d[r as usize]).collect()
+    })
 }
 
-/// `args` holds the arguments of the graph and, last, its result.
-fn derivative<'a>(graph: &Graph, wrt: u8, arena: &'a Arena, args: &[Expr<'a>]) -> Option<Expr<'a>> {
-    let root = *graph.roots().first()?;
+/// Every node as an expression. `args` holds the arguments of the graph and then its results, which are at hand: no
+/// need to compute them again.
+fn values<'a>(graph: &Graph, arena: &'a Arena, args: &[Expr<'a>]) -> Vec<Expr<'a>> {
     let mut value: Vec<Expr<'a>> = Vec::with_capacity(graph.nodes().len());
-    let mut slope: Vec<Option<Expr<'a>>> = Vec::with_capacity(graph.nodes().len());
     for (i, node) in graph.nodes().iter().enumerate() {
-        // The result is at hand as the last argument: no need to compute it again.
-        let v = if i as Id == root && !matches!(node, Node::Arg(_) | Node::Lit(_)) {
-            args[graph.arity()]
-        } else {
-            rebuild(node, arena, args, &value)
-        };
-        slope.push(step(node, v, wrt, &value, &slope));
-        value.push(v);
+        let at = graph.roots().iter().position(|&r| r as usize == i).and_then(|k| args.get(graph.arity() + k));
+        value.push(match (node, at) {
+            (Node::Arg(_) | Node::Lit(_), _) | (_, None) => rebuild(node, arena, args, &value),
+            (_, Some(&known)) => known,
+        });
     }
-    slope[root as usize]
+    value
+}
+
+/// The slope of every node, where `seed` gives those of the arguments.
+fn slopes<'a>(graph: &Graph, value: &[Expr<'a>], seed: impl Fn(u8) -> Option<Expr<'a>>) -> Vec<Option<Expr<'a>>> {
+    let mut slope: Vec<Option<Expr<'a>>> = Vec::with_capacity(value.len());
+    for (i, node) in graph.nodes().iter().enumerate() {
+        slope.push(match *node {
+            Node::Arg(k) => seed(k),
+            _ => step(node, value[i], value, &|a| slope[a as usize]),
+        });
+    }
+    slope
 }
 
 /// The node over the expressions of another arena.
@@ -95,13 +195,11 @@ pub(crate) fn rebuild<'a>(node: &Node, arena: &'a Arena, args: &[Expr<'a>], valu
 }
 
 /// The slope of one node from the slopes of its operands; `e` is the node itself.
-fn step<'a>(node: &Node, e: Expr<'a>, wrt: u8, value: &[Expr<'a>], slope: &[Option<Expr<'a>>]) -> Option<Expr<'a>> {
+fn step<'a>(node: &Node, e: Expr<'a>, value: &[Expr<'a>], d: &dyn Fn(Id) -> Option<Expr<'a>>) -> Option<Expr<'a>> {
     let v = |a: Id| value[a as usize];
-    let d = |a: Id| slope[a as usize];
     let lit = Expr::lit;
     match *node {
-        Node::Arg(k) => (k == wrt).then(|| lit(1.0)),
-        Node::Lit(_) | Node::Coord(_) | Node::Index => None,
+        Node::Arg(_) | Node::Lit(_) | Node::Coord(_) | Node::Index => None,
         Node::Cast(t, a) => {
             if t.is_float() || t.is_complex() {
                 d(a).map(|g| g.cast(t))
@@ -197,10 +295,36 @@ fn times<'a>(g: Option<Expr<'a>>, k: Expr<'a>) -> Option<Expr<'a>> {
     g.map(|g| mul(g, k))
 }
 
-/// `g · k`; a slope of 1 is not multiplied out.
-fn mul<'a>(g: Expr<'a>, k: Expr<'a>) -> Expr<'a> {
-    match g {
-        Expr::Lit(l) if l.to_f64() == 1.0 => k,
-        _ => g * k,
+/// The conjugate; a choice stays one.
+fn conjugate<'a>(e: Expr<'a>) -> Expr<'a> {
+    match e.selected() {
+        Some((m, a, b)) => Expr::select(m, conjugate(a), conjugate(b)),
+        None => e.conj(),
     }
+}
+
+/// `g · k`; a factor of 1 or -1 is not multiplied out, nor one that is 0 where a mask says so: `0 · inf` is NaN.
+fn mul<'a>(g: Expr<'a>, k: Expr<'a>) -> Expr<'a> {
+    let is = |e: Expr<'a>, c: f64| matches!(e, Expr::Lit(l) if l == Lit::Float(c));
+    if is(g, 1.0) {
+        return k;
+    }
+    if is(k, 1.0) {
+        return g;
+    }
+    if is(g, -1.0) {
+        return -k;
+    }
+    if is(k, -1.0) {
+        return -g;
+    }
+    for (k, g) in [(k, g), (g, k)] {
+        if let Some((m, a, b)) = k.selected()
+            && (is(a, 0.0) || is(b, 0.0))
+        {
+            let part = |e| if is(e, 0.0) { e } else { mul(g, e) };
+            return Expr::select(m, part(a), part(b));
+        }
+    }
+    g * k
 }

@@ -79,6 +79,18 @@ impl<'a> Expr<'a> {
         }
     }
 
+    /// Mask and choices, if it is a choice. A constant among them is given as such.
+    pub(crate) fn selected(self) -> Option<(Self, Self, Self)> {
+        let Expr::Node(arena, id) = self else { return None };
+        let nodes = &arena.0.borrow().0;
+        let Node::Select(m, a, b) = nodes[id as usize] else { return None };
+        let at = |id: Id| match nodes[id as usize] {
+            Node::Lit(l) => Expr::Lit(l),
+            _ => Expr::Node(arena, id),
+        };
+        Some((at(m), at(a), at(b)))
+    }
+
     fn un(self, u: Un) -> Self {
         match self {
             Expr::Node(a, id) => a.node(Node::Un(u, id)),

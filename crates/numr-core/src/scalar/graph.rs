@@ -3,7 +3,7 @@
 //! Graphs are interned: the same expression is one allocation, so what is derived from it (typed programs,
 //! derivatives, compiled kernels) is made once and found by address.
 
-use super::derive;
+use super::derive::{self, Derivative};
 use super::expr::{Arena, Expr};
 use super::program::{ArgType, Program};
 use crate::dtype::{DType, DTypeSet};
@@ -209,7 +209,7 @@ pub struct Graph {
     content: Content,
     programs: Mutex<HashMap<SmallVec<[ArgType; 4]>, Arc<Program>>>,
     partials: OnceLock<Vec<Option<Arc<Graph>>>>,
-    derived: Mutex<HashMap<Derived, (Arc<Graph>, u32)>>,
+    derived: Mutex<HashMap<Derived, Arc<Derivative>>>,
 }
 
 #[derive(PartialEq, Eq, Hash, Clone, Debug)]
@@ -231,16 +231,31 @@ impl Graph {
     where
         F: for<'a> FnOnce(&'a Arena, &[Expr<'a>]) -> Vec<Expr<'a>>,
     {
-        let arena = Arena::default();
-        let roots = {
-            let args: SmallVec<[Expr; 8]> = (0..arity).map(|i| arena.arg(i)).collect();
-            body(&arena, &args).into_iter().map(|e| arena.id(e)).collect()
-        };
-        Self::intern(arena.into_nodes(), roots, arity, class)
+        Self::intern(Content::written(arity, class, body))
     }
 
-    fn intern(nodes: Vec<Node>, roots: SmallVec<[Id; 2]>, arity: u8, class: Class) -> Arc<Graph> {
-        let content = Content { nodes, roots, arity, class }.pruned();
+    /// As [`Graph::build`], but a graph of those arguments only that are read; and which these are.
+    pub(crate) fn build_reading<F>(arity: u8, class: Class, body: F) -> (Arc<Graph>, SmallVec<[u8; 4]>)
+    where
+        F: for<'a> FnOnce(&'a Arena, &[Expr<'a>]) -> Vec<Expr<'a>>,
+    {
+        let mut content = Content::written(arity, class, body);
+        let read = |k: &u8| content.nodes.contains(&Node::Arg(*k));
+        let reads: SmallVec<[u8; 4]> = (0..arity).filter(read).collect();
+        for node in &mut content.nodes {
+            if let Node::Arg(k) = node {
+                *k = reads.iter().position(|r| r == k).unwrap_or_default() as u8;
+            }
+        }
+        content.arity = reads.len() as u8;
+        if let Class::Common { masks, .. } = &mut content.class {
+            let is_mask = |&(_, &k): &(usize, &u8)| k < 8 && *masks >> k & 1 == 1;
+            *masks = reads.iter().enumerate().filter(is_mask).map(|(at, _)| 1 << at).sum();
+        }
+        (Self::intern(content), reads)
+    }
+
+    fn intern(content: Content) -> Arc<Graph> {
         let mut table = INTERNED.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(graph) = table.get(&content) {
             return graph.clone();
@@ -313,24 +328,25 @@ impl Graph {
         self.partials.get_or_init(|| derive::partials(self))
     }
 
-    /// The whole pull-back in one expression: a graph over `[args.., root, cotangent]` with one root, cotangent times
-    /// the conjugate slope, for each argument of the bit mask `needed` whose slope is not zero; and the mask of those.
-    pub fn vjp(&self, needed: u32) -> (Arc<Graph>, u32) {
-        self.cached(Derived::Vjp(needed), || derive::vjp(self, needed))
+    /// The whole pull-back in one expression over `[args.., roots.., cotangents..]`: for each argument of the bit mask
+    /// `needed` the sum over the roots of cotangent times conjugate slope. `given` says which roots have a cotangent;
+    /// that of the others is zero. Made once.
+    pub fn vjp(&self, needed: u64, given: u64) -> Arc<Derivative> {
+        self.cached(Derived::Vjp(needed, given), || derive::vjp(self, needed, given))
     }
 
-    /// The push-forward: a graph over `[args.., root, tangents..]`, one tangent for each argument of the bit mask
-    /// `given` whose slope is not zero; and the mask of those (0: the tangent of the root is zero).
-    pub fn jvp(&self, given: u32) -> (Arc<Graph>, u32) {
+    /// The push-forward in one expression over `[args.., roots.., tangents..]`: for each root the sum of slope times
+    /// tangent. `given` says which arguments have a tangent; that of the others is zero. Made once.
+    pub fn jvp(&self, given: u64) -> Arc<Derivative> {
         self.cached(Derived::Jvp(given), || derive::jvp(self, given))
     }
 
-    fn cached(&self, key: Derived, make: impl FnOnce() -> (Arc<Graph>, u32)) -> (Arc<Graph>, u32) {
+    fn cached(&self, key: Derived, make: impl FnOnce() -> Derivative) -> Arc<Derivative> {
         let lock = || self.derived.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = lock().get(&key) {
             return found.clone();
         }
-        let made = make();
+        let made = Arc::new(make());
         lock().insert(key, made.clone());
         made
     }
@@ -338,11 +354,23 @@ impl Graph {
 
 #[derive(PartialEq, Eq, Hash)]
 enum Derived {
-    Vjp(u32),
-    Jvp(u32),
+    Vjp(u64, u64),
+    Jvp(u64),
 }
 
 impl Content {
+    fn written<F>(arity: u8, class: Class, body: F) -> Content
+    where
+        F: for<'a> FnOnce(&'a Arena, &[Expr<'a>]) -> Vec<Expr<'a>>,
+    {
+        let arena = Arena::default();
+        let roots = {
+            let args: SmallVec<[Expr; 8]> = (0..arity).map(|i| arena.arg(i)).collect();
+            body(&arena, &args).into_iter().map(|e| arena.id(e)).collect()
+        };
+        Content { nodes: arena.into_nodes(), roots, arity, class }.pruned()
+    }
+
     /// Without the nodes that no root needs, which a stated derivative or an unused argument leaves behind.
     fn pruned(self) -> Content {
         let mut live = vec![false; self.nodes.len()];
