@@ -85,8 +85,21 @@ def fit(f, weight, lo, hi, degree, bits, first=0):
     return out, float(free), float(max(abs(rest)))
 
 
-def head(v, bits):
-    return F(F(v, bits))
+def rational(f, weight, lo, hi, top, bottom):
+    """P/Q of the given degrees, the lowest coefficient of Q being 1: the linear problem P - f Q, weighted by the last Q."""
+    count = 60 * (top + bottom + 2)
+    lo, hi = F(lo), F(hi)
+    grid = [(lo + hi) / 2 - (hi - lo) / 2 * g.cos(PI * (i + F(0.5)) / count) for i in range(count)]
+    w = np.array([weight(t) for t in grid], dtype=object)
+    y = np.array([f(t) for t in grid], dtype=object)
+    n = top + bottom + 1
+    ref = [round((1 - np.cos(np.pi * i / n)) / 2 * (count - 1)) for i in range(n + 1)]
+    q = np.array([F(1)] * count, dtype=object)
+    for _ in range(8):
+        cols = [[t**k for k in range(top + 1)] + [-v * t**k for k in range(1, bottom + 1)] for t, v in zip(grid, y)]
+        c, e, ref = remez(np.array(cols, dtype=object) * (w / q)[:, None], y * w / q, ref)
+        q = np.array([1 + sum(v * t ** (k + 1) for k, v in enumerate(c[top + 1 :])) for t in grid], dtype=object)
+    return c[: top + 1], [F(1)] + c[top + 1 :], float(e)
 
 
 HALF_LN2 = LN2 / 2 * F("1.001")
@@ -119,16 +132,25 @@ def table():
         "ERF": (lambda z: g.erf(sq(z)) / sq(z) - 1, lambda z: sq(z) / g.erf(sq(z)), tiny, F("0.9") ** 2, {24: 6, 53: 11}),
         # ln erfc t = -t P(t)
         "ERFC_LOG_24": (lambda t: -g.log(g.erfc(t)) / t, lambda t: t * g.erfc(t), F("0.89"), F("3.93"), {24: 6}),
-        "ERFC_LOG_53": (lambda t: -g.log(g.erfc(t)) / t, lambda t: t * g.erfc(t), F("0.89"), F("5.95"), {53: 18}),
+        "ERFC_LOG_53": (lambda t: -g.log(g.erfc(t)) / t, lambda t: t * g.erfc(t), F("0.89"), F("5.95"), {53: 17}),
     }
 
 
+def show(c, bits):
+    return "[" + ", ".join(str(np.float32(float(v))) if bits == 24 else repr(float(v)) for v in c) + "]"
+
+
 if __name__ == "__main__":
+    sq = g.sqrt
+    for bits, top, bottom in ((24, 1, 1), (53, 2, 3)):
+        # tanh x = x + x z P(z)/Q(z), z = x^2
+        p, q, e = rational(lambda z: (g.tanh(sq(z)) / sq(z) - 1) / z, lambda z: z * sq(z) / g.tanh(sq(z)), F(2) ** -80, F("0.31"), top, bottom)
+        print(f"// TANH f{32 if bits == 24 else 64}: degrees {top}/{bottom} on [0, 0.31], error 2^{np.log2(e):.2f}")
+        print(show(p, bits), show(q, bits), flush=True)
     for name, (f, w, lo, hi, degrees) in table().items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue
         for bits, degree in degrees.items():
             c, free, err = fit(f, w, lo, hi, degree, bits)
             print(f"// {name} f{32 if bits == 24 else 64}: degree {degree} on [{float(lo):.6g}, {float(hi):.6g}], error 2^{np.log2(err):.2f} (unrounded 2^{np.log2(free):.2f})")
-            show = (lambda v: str(np.float32(float(v)))) if bits == 24 else (lambda v: repr(float(v)))
-            print("[" + ", ".join(show(v) for v in c) + "]", flush=True)
+            print(show(c, bits), flush=True)

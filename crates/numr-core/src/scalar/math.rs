@@ -46,6 +46,8 @@ trait Width {
     const TINY: f64;
     /// tanh is 1 from here on.
     const TANH_HIGH: f64;
+    /// (tanh x - x)/x³ in x² as a quotient of polynomials, |x| <= 0.55.
+    const TANH: [&[f64]; 2];
     /// (erf x)/x - 1 in x², |x| < 0.9.
     const ERF: &[f64];
     /// (-ln erfc x)/x, x from 0.89 to [`Self::ERF_HIGH`].
@@ -128,25 +130,27 @@ fn flip<W: Width, T: Float>(x: T, by: T::Bits) -> T {
     T::from_bits(x.to_bits() ^ (by & int::<T>(W::SIGN)))
 }
 
-/// The pattern of `1.5·2^MANTISSA + n`: the low bits are the whole number `n` in two's complement.
+/// The pattern of `1.5·2^MANTISSA + n + k`: the low bits are the whole number `n + k` in two's complement.
 #[inline(always)]
-fn low_bits<W: Width, T: Float>(n: T) -> T::Bits {
-    (n + T::lit(1.5 * two_to(W::MANTISSA))).to_bits()
+fn low_bits<W: Width, T: Float>(n: T, k: i64) -> T::Bits {
+    (n + T::lit(1.5 * two_to(W::MANTISSA) + k as f64)).to_bits()
 }
 
-/// The power of two whose exponent is the low bits of `i`, in the normal range.
+/// 2^(n+k) in the normal range.
 #[inline(always)]
-fn power<W: Width, T: Float>(i: T::Bits) -> T {
-    T::from_bits(i.shl(int::<T>(W::MANTISSA)) + int::<T>(W::ONE))
+fn power<W: Width, T: Float>(n: T, k: i64) -> T {
+    T::from_bits(low_bits::<W, T>(n, k + (W::ONE >> W::MANTISSA)).shl(int::<T>(W::MANTISSA)))
 }
 
 /// p·2ⁿ for a whole `n` in twice the exponent's range. Two steps: subnormal results round once and nothing overflows
 /// early. NaN stays.
 #[inline(always)]
 fn scale<W: Width, T: Float>(p: T, n: T) -> T {
-    let i = low_bits::<W, T>(n);
+    // Biased exponents of the two steps: n + 2·bias, halved.
+    let i = low_bits::<W, T>(n, 2 * (W::ONE >> W::MANTISSA));
     let half = i.shr_logical(int::<T>(1));
-    p * power::<W, T>(half) * power::<W, T>(i - half)
+    let power = |i: T::Bits| T::from_bits(i.shl(int::<T>(W::MANTISSA)));
+    p * power(half) * power(i - half)
 }
 
 /// x = n·ln 2 + r.
@@ -171,9 +175,13 @@ fn exp<W: Width, T: Float>(x: T) -> T {
 /// (eˣ - 1)/2 for `x` not far below [`Width::EXPM1_LOW`].
 #[inline(always)]
 fn half_expm1<W: Width, T: Float>(x: T) -> T {
-    let (n, r) = reduce_exp::<W, T>(x);
-    let s = power::<W, T>(low_bits::<W, T>(n) - int::<T>(1));
-    s.mul_add((r * r).mul_add(horner(r, W::EXPM1), r), s - T::lit(0.5))
+    let n = (x * T::lit(LOG2_E)).round();
+    // r in two parts: next to n = ±1 the error of one would show twice.
+    let r0 = n.mul_add(T::lit(-W::LN2[0]), x);
+    let r = n.mul_add(T::lit(-W::LN2[1]), r0);
+    let r2 = n.mul_add(T::lit(-W::LN2[1]), r0 - r);
+    let s = power::<W, T>(n, -1);
+    s.mul_add((r * r).mul_add(horner(r, W::EXPM1), r2) + r, s - T::lit(0.5))
 }
 
 #[inline(always)]
@@ -182,12 +190,16 @@ fn expm1<W: Width, T: Float>(x: T) -> T {
     T::select(x.abs().lt(T::lit(W::TINY)), x, y + y)
 }
 
-/// With h = (e^(2|x|) - 1)/2 the value is h/(h + 1).
+/// x + x³·P(x²)/Q(x²) up to 0.55; then h/(h + 1) with h = (e^(2x) - 1)/2. One division serves both.
 #[inline(always)]
 fn tanh<W: Width, T: Float>(x: T) -> T {
-    let a = x.abs();
-    let h = half_expm1::<W, T>(at_most(a + a, 2.0 * W::TANH_HIGH));
-    flip::<W, T>(h / (h + T::lit(1.0)), x.to_bits())
+    let a = at_most(x.abs(), W::TANH_HIGH);
+    let z = a * a;
+    let h = half_expm1::<W, T>(a + a);
+    let small = a.lt(T::lit(0.55));
+    let top = T::select(small, a * z * horner(z, W::TANH[0]), h);
+    let bottom = T::select(small, horner(z, W::TANH[1]), h + T::lit(1.0));
+    flip::<W, T>(T::select(small, a, T::lit(0.0)) + top / bottom, x.to_bits())
 }
 
 /// x + x·P(x²) up to 0.9, then 1 - e^(-x·Q(x)): the exponent need not be better than the format gives, as erfc is small.
@@ -196,7 +208,7 @@ fn erf<W: Width, T: Float>(x: T) -> T {
     let a = at_most(x.abs(), W::ERF_HIGH);
     let small = a.mul_add(horner(a * a, W::ERF), a);
     let (n, r) = reduce_exp::<W, T>(-a * horner(a, W::ERFC));
-    let large = T::lit(1.0) - exp_near::<W, T>(r) * power::<W, T>(low_bits::<W, T>(n));
+    let large = T::lit(1.0) - exp_near::<W, T>(r) * power::<W, T>(n, 0);
     flip::<W, T>(T::select(a.lt(T::lit(0.9)), small, large), x.to_bits())
 }
 
@@ -242,24 +254,31 @@ fn log1p<W: Width, T: Float>(x: T) -> T {
     let one = T::lit(1.0);
     let u = one + x;
     let (_, e) = split::<W, T>(u, LOW);
-    // A quarter of 2^-e could be subnormal for the largest x, its fourfold is not.
-    let s = power::<W, T>(int::<T>(2) - e);
+    let e = T::from_int(e);
+    // 2^-e could be subnormal for the largest x, its fourfold is not.
+    let s = power::<W, T>(-e, 2);
     let f = s.mul_add(x * T::lit(0.25), s.mul_add(T::lit(0.25), -one));
-    let y = log_edges(u, W::log_sum(T::from_int(e), f));
+    let y = log_edges(u, W::log_sum(e, f));
     T::select(x.abs().lt(T::lit(W::TINY)), x, y)
 }
 
-/// The quadrant of `a` in the low bits and a - quadrant·π/2, for 0 <= a < [`Width::TRIG_LIMIT`], by Cody and Waite.
+/// An angle as quadrant·π/2 + r + r2: the quadrant in the low bits, |r| <= π/4, `r2` below half a unit of `r`.
+type Angle<T> = (<T as Float>::Bits, T, T);
+
+/// 0 <= a < [`Width::TRIG_LIMIT`], by Cody and Waite.
 #[inline(always)]
-fn reduce_bounded<W: Width, T: Float>(a: T) -> (T::Bits, T) {
+fn reduce_bounded<W: Width, T: Float>(a: T) -> Angle<T> {
     let n = (a * T::lit(FRAC_2_PI)).round();
-    (low_bits::<W, T>(n), W::HALF_PI.iter().fold(a, |r, &part| n.mul_add(T::lit(-part), r)))
+    let [p0, p1, p2, p3] = W::HALF_PI.map(|part| T::lit(-part));
+    let r0 = n.mul_add(p1, n.mul_add(p0, a));
+    let r = n.mul_add(p2, r0);
+    (low_bits::<W, T>(n, 0), r, n.mul_add(p3, n.mul_add(p2, r0 - r)))
 }
 
 /// The same for any larger `a`, by Payne and Hanek: significand times those bits of 2/π that are worth less than 4,
 /// in fixed point.
 #[inline(always)]
-fn reduce_large<W: Width, T: Float>(a: T) -> (T::Bits, T) {
+fn reduce_large<W: Width, T: Float>(a: T) -> Angle<T> {
     let i = int::<T>;
     let bits = a.to_bits();
     let significand = (bits & i((1 << W::MANTISSA) - 1)) | i(1 << W::MANTISSA);
@@ -267,14 +286,12 @@ fn reduce_large<W: Width, T: Float>(a: T) -> (T::Bits, T) {
     let exponent = bits.shr_logical(i(W::MANTISSA));
     let first = exponent - i((W::ONE >> W::MANTISSA) + W::MANTISSA + 2 - W::BITS);
     let (word, shift) = (first.shr_logical(i(W::BITS.ilog2() as i64)), first & i(W::BITS - 1));
-    // Move the four words that start at `word` to the front, a power of two at a time.
-    let mut w: [T::Bits; 36] = std::array::from_fn(|k| i(W::two_over_pi(k)));
-    let words = ((1 << (W::BITS - 1 - W::MANTISSA)) + W::BITS - (W::ONE >> W::MANTISSA) - W::MANTISSA) / W::BITS;
-    for step in [16, 8, 4, 2, 1].into_iter().filter(|&step| step <= words as usize) {
-        let here = (word & i(step as i64)).ne(i(0));
-        for k in 0..step + 3 {
-            w[k] = T::Bits::select(here, w[k + step], w[k]);
-        }
+    let last = ((1 << (W::BITS - 1 - W::MANTISSA)) + W::BITS - (W::ONE >> W::MANTISSA) - W::MANTISSA) / W::BITS;
+    let at = |k| i(W::two_over_pi(k));
+    let mut w = [at(0), at(1), at(2), at(3)];
+    for k in 1..=last as usize {
+        let here = word.eq(i(k as i64));
+        w = [0, 1, 2, 3].map(|j| T::Bits::select(here, at(k + j), w[j]));
     }
     let back = i(W::BITS) - shift;
     let [w0, w1, w2] = std::array::from_fn(|k| w[k].shl(shift) | w[k + 1].shr_logical(back));
@@ -295,24 +312,31 @@ fn reduce_large<W: Width, T: Float>(a: T) -> (T::Bits, T) {
         T::from_int(mid.shr_logical(i(1))).mul_add(T::lit(two_to(3 - 2 * W::BITS)), T::from_int(top & rest) * unit);
     let c = T::lit(W::HALF_PI_2[0]);
     let (p, e) = two_prod::<W, T>(x1, c);
-    (quadrant, flip::<W, T>(p + (e + x1.mul_add(T::lit(W::HALF_PI_2[1]), x2 * c)), negative))
+    let tail = e + x1.mul_add(T::lit(W::HALF_PI_2[1]), x2 * c);
+    (quadrant, flip::<W, T>(p, negative), flip::<W, T>(tail, negative))
 }
 
-/// sin of quadrant·π/2 + r.
+/// sin of an angle, given one part of its sum at a time so that only the last addition rounds.
 #[inline(always)]
-fn turn<W: Width, T: Float>(quadrant: T::Bits, r: T) -> T {
+fn turn<W: Width, T: Float>((quadrant, r, r2): Angle<T>) -> T {
     let z = r * r;
-    let sin = (r * z).mul_add(horner(z, W::SIN), r);
-    let cos = (z * z).mul_add(horner(z, W::COS), z.mul_add(T::lit(-0.5), T::lit(1.0)));
+    let sin = (r * z).mul_add(horner(z, W::SIN), r2) + r;
+    let cos = z.mul_add(T::lit(-0.5), T::lit(1.0)) + (z * z).mul_add(horner(z, W::COS), -(r * r2));
     let odd = (quadrant & int::<T>(1)).ne(int::<T>(0));
     flip::<W, T>(T::select(odd, cos, sin), quadrant.shl(int::<T>(W::BITS - 2)))
 }
 
+/// cos of an angle: sin a quadrant on.
 #[inline(always)]
-fn reduce<W: Width, T: Float>(a: T) -> (T::Bits, T) {
-    let ((q1, r1), (q2, r2)) = (reduce_bounded::<W, T>(a), reduce_large::<W, T>(a));
+fn turn_cos<W: Width, T: Float>((quadrant, r, r2): Angle<T>) -> T {
+    turn::<W, T>((quadrant + int::<T>(1), r, r2))
+}
+
+#[inline(always)]
+fn reduce<W: Width, T: Float>(a: T) -> Angle<T> {
+    let ((q, r, r2), (p, s, s2)) = (reduce_bounded::<W, T>(a), reduce_large::<W, T>(a));
     let small = a.lt(T::lit(W::TRIG_LIMIT));
-    (T::Bits::select(small, q1, q2), T::select(small, r1, r2))
+    (T::Bits::select(small, q, p), T::select(small, r, s), T::select(small, r2, s2))
 }
 
 #[inline(always)]
@@ -323,27 +347,23 @@ fn finite<T: Float>(a: T, y: T) -> T {
 #[inline(always)]
 fn sin<W: Width, T: Float>(x: T) -> T {
     let a = x.abs();
-    let (q, r) = reduce::<W, T>(a);
-    finite(a, flip::<W, T>(turn::<W, T>(q, r), x.to_bits()))
+    finite(a, flip::<W, T>(turn::<W, T>(reduce::<W, T>(a)), x.to_bits()))
 }
 
 #[inline(always)]
 fn cos<W: Width, T: Float>(x: T) -> T {
     let a = x.abs();
-    let (q, r) = reduce::<W, T>(a);
-    finite(a, turn::<W, T>(q + int::<T>(1), r))
+    finite(a, turn_cos::<W, T>(reduce::<W, T>(a)))
 }
 
 #[inline(always)]
 fn sin_bounded<W: Width, T: Float>(x: T) -> T {
-    let (q, r) = reduce_bounded::<W, T>(x.abs());
-    flip::<W, T>(turn::<W, T>(q, r), x.to_bits())
+    flip::<W, T>(turn::<W, T>(reduce_bounded::<W, T>(x.abs())), x.to_bits())
 }
 
 #[inline(always)]
 fn cos_bounded<W: Width, T: Float>(x: T) -> T {
-    let (q, r) = reduce_bounded::<W, T>(x.abs());
-    turn::<W, T>(q + int::<T>(1), r)
+    turn_cos::<W, T>(reduce_bounded::<W, T>(x.abs()))
 }
 
 /// log2 x as a [`head`] and a tail, for x > 0 finite. The significand's nearest of four centres c leaves
@@ -363,9 +383,10 @@ fn log2_parts<W: Width, T: Float>(x: T) -> (T, T) {
     let sum = m + c;
     let sum1 = head::<W, T>(sum);
     let sum2 = m - (sum1 - c);
-    let s = f / sum;
-    let s1 = head::<W, T>(s);
-    let s2 = ((f - s1 * sum1) - s1 * sum2) / sum;
+    let inverse = T::lit(1.0) / sum;
+    let s1 = head::<W, T>(f * inverse);
+    let s2 = ((f - s1 * sum1) - s1 * sum2) * inverse;
+    let s = s1 + s2;
     let z = s * s;
     let linear = s1 * l(W::LOG2[0]);
     let tail = (s * z).mul_add(horner(z, W::LOG2_S), s1.mul_add(l(W::LOG2[1]), s2 * l(W::LOG2[0] + W::LOG2[1])))

@@ -29,6 +29,8 @@ impl Width for Single {
     const EXPM1_LOW: f64 = -18.0;
     const TINY: f64 = 1.0 / (1u64 << 25) as f64;
     const TANH_HIGH: f64 = 10.0;
+    // Error 2^-29.0 of tanh.
+    const TANH: [&[f64]; 2] = [&[-0.3333332, -0.0015507665], &[1.0, 0.40464443]];
     // Error 2^-30.1 of erf.
     const ERF: &[f64] = &[0.12837917, -0.3761263, 0.11283624, -0.02685556, 0.005191753, -0.0008039753, 7.9431e-05];
     // Error 2^-30.1 of 1.
