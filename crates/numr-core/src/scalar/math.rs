@@ -74,8 +74,8 @@ trait Width {
     const POW_RANGE: [f64; 2];
     /// The high half of the product of two words read as unsigned, the first below 2^(MANTISSA + 1).
     fn mul_hi<T: Float>(a: T::Bits, b: T::Bits) -> T::Bits;
-    /// Word k of a zero word followed by the bits of 2/π.
-    fn two_over_pi(k: usize) -> i64;
+    /// A zero word, then the bits of 2/π as far as the largest number needs them.
+    const TWO_OVER_PI: &[i64];
     /// e·ln 2 + ln(1 + f) for a whole number e.
     fn log_sum<T: Float>(e: T, f: T) -> T;
 }
@@ -286,15 +286,14 @@ fn reduce_large<W: Width, T: Float>(a: T) -> Angle<T> {
     let exponent = bits.shr_logical(i(W::MANTISSA));
     let first = exponent - i((W::ONE >> W::MANTISSA) + W::MANTISSA + 2 - W::BITS);
     let (word, shift) = (first.shr_logical(i(W::BITS.ilog2() as i64)), first & i(W::BITS - 1));
-    let last = ((1 << (W::BITS - 1 - W::MANTISSA)) + W::BITS - (W::ONE >> W::MANTISSA) - W::MANTISSA) / W::BITS;
-    let at = |k| i(W::two_over_pi(k));
-    let mut w = [at(0), at(1), at(2), at(3)];
-    for k in 1..=last as usize {
+    let [mut w0, mut w1, mut w2, mut w3] = [i(0); 4];
+    for (k, t) in W::TWO_OVER_PI.windows(4).enumerate() {
         let here = word.eq(i(k as i64));
-        w = [0, 1, 2, 3].map(|j| T::Bits::select(here, at(k + j), w[j]));
+        let pick = |t: i64, w: T::Bits| T::Bits::select(here, i(t), w);
+        (w0, w1, w2, w3) = (pick(t[0], w0), pick(t[1], w1), pick(t[2], w2), pick(t[3], w3));
     }
-    let back = i(W::BITS) - shift;
-    let [w0, w1, w2] = std::array::from_fn(|k| w[k].shl(shift) | w[k + 1].shr_logical(back));
+    let join = |high: T::Bits, low: T::Bits| high.shl(shift) | low.shr_logical(i(W::BITS) - shift);
+    let (w0, w1, w2) = (join(w0, w1), join(w1, w2), join(w2, w3));
     // The product modulo 4: two bits of quadrant, then 2·BITS - 2 bits of fraction in (top, mid).
     let (low, add) = (significand * w1, W::mul_hi::<T>(significand, w2));
     let mid = low + add;

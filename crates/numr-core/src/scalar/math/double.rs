@@ -3,36 +3,12 @@
 use super::{Float, Int, Width, horner, width};
 
 /// [`Width`] of `f64`.
-struct Double;
+pub(super) struct Double;
 
 /// Below this |x|, `sin_bounded` and `cos_bounded` are `sin` and `cos`.
 pub const TRIG_LIMIT: f64 = 1.0e6;
 
 width!(Double: exp expm1 ln log1p sin cos sin_bounded cos_bounded tanh erf);
-
-/// Zero, then the bits of 2/π.
-pub(super) const TWO_OVER_PI: [u64; 20] = [
-    0x0000_0000_0000_0000,
-    0xa2f9_836e_4e44_1529,
-    0xfc27_57d1_f534_ddc0,
-    0xdb62_9599_3c43_9041,
-    0xfe51_63ab_debb_c561,
-    0xb724_6e3a_424d_d2e0,
-    0x0649_2eea_09d1_921c,
-    0xfe1d_eb1c_b129_a73e,
-    0xe882_35f5_2ebb_4484,
-    0xe99c_7026_b45f_7e41,
-    0x3991_d639_8353_39f4,
-    0x9c84_5f8b_bdf9_283b,
-    0x1ff8_97ff_de05_980f,
-    0xef2f_118b_5a0a_6d1f,
-    0x6d36_7ecf_27cb_09b7,
-    0x4f46_3f66_9e5f_ea2d,
-    0x7527_bac7_ebe5_f17b,
-    0x3d07_39f7_8a52_92ea,
-    0x6bfb_5fb1_1f8d_5d08,
-    0x5603_3046_fc7b_6bab,
-];
 
 impl Width for Double {
     const MANTISSA: i64 = 52;
@@ -151,6 +127,28 @@ impl Width for Double {
         -1.1358617116557157e-11,
     ];
     const TRIG_LIMIT: f64 = TRIG_LIMIT;
+    const TWO_OVER_PI: &[i64] = &[
+        0x0000_0000_0000_0000,
+        -0x5d06_7c91_b1bb_ead7,
+        -0x03d8_a82e_0acb_2240,
+        -0x249d_6a66_c3bc_6fbf,
+        -0x01ae_9c54_2144_3a9f,
+        -0x48db_91c5_bdb2_2d20,
+        0x0649_2eea_09d1_921c,
+        -0x01e2_14e3_4ed6_58c2,
+        -0x177d_ca0a_d144_bb7c,
+        -0x1663_8fd9_4ba0_81bf,
+        0x3991_d639_8353_39f4,
+        -0x637b_a074_4206_d7c5,
+        0x1ff8_97ff_de05_980f,
+        -0x10d0_ee74_a5f5_92e1,
+        0x6d36_7ecf_27cb_09b7,
+        0x4f46_3f66_9e5f_ea2d,
+        0x7527_bac7_ebe5_f17b,
+        0x3d07_39f7_8a52_92ea,
+        0x6bfb_5fb1_1f8d_5d08,
+        0x5603_3046_fc7b_6bab,
+    ];
     const LOG2: [f64; 2] = [2.8853901028633118, -2.1085384952858276e-08];
     // Error 2^-66.9 of log2.
     const LOG2_S: &[f64] =
@@ -170,11 +168,6 @@ impl Width for Double {
         let cross = a1 * b0 + (a0 * b0).shr_logical(half);
         // `a1` has at most 21 bits, so this one does not overflow either.
         a1 * b1 + cross.shr_logical(half) + (a0 * b1 + low(cross)).shr_logical(half)
-    }
-
-    #[inline(always)]
-    fn two_over_pi(k: usize) -> i64 {
-        TWO_OVER_PI.get(k).copied().unwrap_or(0) as i64
     }
 
     /// With s = f/(2+f) and z = s²: ln(1+f) = 2s + s·z·P(z) = f - s·(f - z·P(z)), P within 2^-59 of ln.

@@ -1,5 +1,6 @@
 //! Elementary functions of 32-bit floats: the constants.
 
+use super::double::Double;
 use super::{Float, Int, Width, horner, width};
 
 /// [`Width`] of `f32`.
@@ -43,6 +44,15 @@ impl Width for Single {
     // Error 2^-33.0 of cos.
     const COS: &[f64] = &[0.041666646, -0.001388731, 2.4432327e-05];
     const TRIG_LIMIT: f64 = TRIG_LIMIT;
+    const TWO_OVER_PI: &[i64] = &{
+        // The half words of the 64-bit table, less its first.
+        let (mut words, mut k) = ([0; 8], 0);
+        while k < words.len() {
+            words[k] = (Double::TWO_OVER_PI[(k + 1) / 2] >> (32 * (k % 2))) as i32 as i64;
+            k += 1;
+        }
+        words
+    };
     const LOG2: [f64; 2] = [2.8857421875, -0.0003521057078614831];
     // Error 2^-32.9 of log2.
     const LOG2_S: &[f64] = &[0.961796, 0.57822484];
@@ -55,12 +65,6 @@ impl Width for Single {
     #[inline(always)]
     fn mul_hi<T: Float>(a: T::Bits, b: T::Bits) -> T::Bits {
         a.mul_hi(b)
-    }
-
-    #[inline(always)]
-    fn two_over_pi(k: usize) -> i64 {
-        // Half words of the 64-bit table, past its first half.
-        (super::double::TWO_OVER_PI.get((k + 1) / 2).copied().unwrap_or(0) >> (32 * (k % 2))) as i32 as i64
     }
 
     /// ln(1+f) = f - f²/2 + f³P(f), P within 2^-29.7 of ln.
