@@ -1,4 +1,17 @@
 //! Operations: the element-wise table, the place where operands meet, and the composites, one file a family.
 
+pub mod activation;
+pub mod contract;
+pub mod fuse;
+pub mod fused;
+pub mod index;
+pub mod loss;
 pub mod map;
+pub mod norm;
 pub mod operands;
+pub mod reduce;
+pub mod scan;
+pub mod shape;
+pub mod sort;
+
+pub use fuse::{fuse, fuse_many};

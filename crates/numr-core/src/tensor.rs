@@ -1,6 +1,7 @@
 //! The n-dimensional array.
 
 pub mod create;
+pub mod index;
 pub mod operator;
 pub mod view;
 

@@ -1,0 +1,52 @@
+//! Fusion: one kernel for a formula over several tensors.
+
+use super::operands::Operand;
+use crate::error::Result;
+use crate::prim::{Bind, Map, MapOp, Prim};
+use crate::runtime::Runtime;
+use crate::scalar::expr::Expr;
+use crate::scalar::graph::{Class, Graph};
+use crate::tensor::Tensor;
+use smallvec::SmallVec;
+
+/// One kernel for a formula: `inputs` broadcast against each other, and `body` is written over their elements.
+///
+/// The body has the operators, the ops of the table as methods ([`crate::ops::map::symbolic::Symbolic`]) and
+/// [`Expr::cast`]. The result has the bits of the same ops one by one; nothing is kept in memory in between. It is
+/// differentiable to any order. `/` on integers is integer division here.
+///
+/// # Errors
+/// `Error::Broadcast`, `Error::DType` or `Error::DeviceMismatch` where the operands do not fit together.
+pub fn fuse<R: Runtime, const N: usize>(
+    inputs: [&Tensor<R>; N],
+    body: impl for<'a> FnOnce([Expr<'a>; N]) -> Expr<'a>,
+) -> Result<Tensor<R>> {
+    fuse_with(inputs.map(Operand::Tensor), body)
+}
+
+/// As [`fuse`], over tensors and scalars; scalars are arguments of the kernel, not part of its text.
+pub(crate) fn fuse_with<R: Runtime, const N: usize>(
+    operands: [Operand<'_, R>; N],
+    body: impl for<'a> FnOnce([Expr<'a>; N]) -> Expr<'a>,
+) -> Result<Tensor<R>> {
+    Tensor::map(MapOp::Graph(formula(body)), &operands)
+}
+
+/// The formula as a graph of `N` arguments.
+pub(crate) fn formula<const N: usize>(body: impl for<'a> FnOnce([Expr<'a>; N]) -> Expr<'a>) -> std::sync::Arc<Graph> {
+    const { assert!(N <= u8::MAX as usize, "at most 255 operands") };
+    Graph::build(N as u8, Class::Free, |_, args| vec![body(std::array::from_fn(|k| args[k]))])
+}
+
+/// Several formulas over the same operands in one kernel; the results come in the order of the formulas.
+///
+/// # Errors
+/// As [`fuse`].
+pub fn fuse_many<R: Runtime, const N: usize, const M: usize>(
+    inputs: [&Tensor<R>; N],
+    body: impl for<'a> FnOnce([Expr<'a>; N]) -> [Expr<'a>; M],
+) -> Result<SmallVec<[Tensor<R>; 1]>> {
+    let graph = Graph::build(N as u8, Class::Free, |_, args| body(std::array::from_fn(|k| args[k])).into());
+    let binds = (0..N).map(|_| Bind::Input).collect();
+    Tensor::run(&Prim::Map(Map { op: MapOp::Graph(graph), binds, create: None }), &inputs)
+}

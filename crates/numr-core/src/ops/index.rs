@@ -1,0 +1,236 @@
+//! Reading and writing by index. An index is a tensor of any integer dtype; negative numbers count from the end.
+
+use super::fuse::{formula, fuse};
+use super::operands::{Operand, lit_in};
+use crate::dtype::DType;
+use crate::element::Lit;
+use crate::error::{Error, Result};
+use crate::prim::{MapOp, Prim, ScatterOp};
+use crate::runtime::Runtime;
+use crate::scalar::expr::Expr;
+use crate::scalar::graph::{Class, Graph};
+use crate::scalar::{Int, Scalar};
+use crate::shape::{Shape, Strides, axis, broadcast};
+use crate::tensor::Tensor;
+
+impl<R: Runtime> Tensor<R> {
+    /// `y[.., i, ..] = x[.., index[.., i, ..], ..]` along an axis; the result has the index's shape.
+    ///
+    /// # Errors
+    /// `Error::Shape` unless the index has the tensor's rank and is not larger on the other axes; `Error::Index` out of
+    /// range.
+    pub fn gather(&self, dim: isize, index: &Tensor<R>) -> Result<Tensor<R>> {
+        let (x, axis) = self.along("gather", dim)?;
+        let i = index.as_index("gather")?;
+        let flat = if self.ndim() == 0 && i.ndim() == 0 { i.unsqueeze(0)? } else { i };
+        let y = Tensor::run_one(&Prim::Gather { axis }, &[&x, &flat])?;
+        if index.ndim() == 0 { y.reshape(&[]) } else { Ok(y) }
+    }
+
+    /// The tensor with `src` written where the index says: `y[.., index[.., i, ..], ..] = src[.., i, ..]`. Of equal
+    /// indices the last one stays.
+    ///
+    /// # Errors
+    /// As [`Tensor::gather`]; `Error::Shape` unless `src` has the index's shape.
+    pub fn scatter(&self, dim: isize, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        self.scatter_with(ScatterOp::Set, dim, index, src)
+    }
+
+    /// As [`Tensor::scatter`], adding; equal indices add up in the order of `src`.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter`].
+    pub fn scatter_add(&self, dim: isize, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        self.scatter_with(ScatterOp::Add, dim, index, src)
+    }
+
+    /// As [`Tensor::scatter`], combining by `op` what is there with what comes.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter`]; `Error::DType` for the smaller or larger of complex numbers.
+    pub fn scatter_with(&self, op: ScatterOp, dim: isize, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        let (x, axis) = self.along("scatter", dim)?;
+        let lift = |t: Tensor<R>| if self.ndim() == 0 && t.ndim() == 0 { t.unsqueeze(0) } else { Ok(t) };
+        let (index, src) = (lift(index.as_index("scatter")?)?, lift(src.cast(self.dtype())?)?);
+        Tensor::run_one(&Prim::Scatter { axis, op }, &[&x, &index, &src])?.reshape(self.shape())
+    }
+
+    /// The slices of an axis that a vector of indices names, in its order.
+    ///
+    /// # Errors
+    /// `Error::Axis`; `Error::Shape` unless the index is a vector; `Error::Index` out of range.
+    pub fn index_select(&self, dim: isize, index: &Tensor<R>) -> Result<Tensor<R>> {
+        let op = "index_select";
+        let axis = axis(op, dim, self.ndim())?;
+        let spread = self.spread_index(op, axis, index)?;
+        Tensor::run_one(&Prim::Gather { axis }, &[self, &spread])
+    }
+
+    /// The tensor with slices of an axis, named by a vector of indices, replaced by those of `src`.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_select`]; `Error::Shape` unless `src` has the shape of that selection.
+    pub fn index_put(&self, dim: isize, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        self.index_with(ScatterOp::Set, dim, index, src)
+    }
+
+    /// As [`Tensor::index_put`], adding.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_put`].
+    pub fn index_add(&self, dim: isize, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        self.index_with(ScatterOp::Add, dim, index, src)
+    }
+
+    fn index_with(&self, op: ScatterOp, dim: isize, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        let axis = axis("index_put", dim, self.ndim())?;
+        let spread = self.spread_index("index_put", axis, index)?;
+        Tensor::run_one(&Prim::Scatter { axis, op }, &[self, &spread, &src.cast(self.dtype())?])
+    }
+
+    /// A vector of indices along `axis`, the same everywhere on the others.
+    fn spread_index(&self, op: &'static str, axis: usize, index: &Tensor<R>) -> Result<Tensor<R>> {
+        if index.ndim() > 1 {
+            return Err(Error::shape(op, "a vector of indices", &[self.shape(), index.shape()]));
+        }
+        let mut shape: Shape = std::iter::repeat_n(1, self.ndim()).collect();
+        shape[axis] = index.numel();
+        let mut to = self.meta_shape();
+        to[axis] = index.numel();
+        index.as_index(op)?.reshape(&shape)?.broadcast_to(&to)
+    }
+
+    /// As [`Tensor::gather`], after the other axes of tensor and index are broadcast against each other.
+    ///
+    /// # Errors
+    /// As [`Tensor::gather`]; `Error::Broadcast`.
+    pub fn take_along(&self, index: &Tensor<R>, dim: isize) -> Result<Tensor<R>> {
+        let op = "take_along";
+        let (x, axis) = self.along(op, dim)?;
+        let index = if self.ndim() == 0 && index.ndim() == 0 { index.unsqueeze(0)? } else { index.clone() };
+        if index.ndim() != x.ndim() {
+            return Err(Error::shape(op, "an index of the tensor's rank", &[self.shape(), index.shape()]));
+        }
+        let without = |s: &[usize]| -> Shape { (0..s.len()).map(|k| if k == axis { 1 } else { s[k] }).collect() };
+        let mut to = broadcast(op, &[&without(x.shape()), &without(index.shape())])?;
+        to[axis] = x.shape()[axis];
+        let x = x.broadcast_to(&to)?;
+        to[axis] = index.shape()[axis];
+        let y = x.gather(axis as isize, &index.broadcast_to(&to)?)?;
+        if self.ndim() == 0 { y.reshape(&[]) } else { Ok(y) }
+    }
+
+    /// The elements at row-major positions; the result has the index's shape.
+    ///
+    /// # Errors
+    /// `Error::Index` out of range.
+    pub fn take(&self, index: &Tensor<R>) -> Result<Tensor<R>> {
+        self.flatten()?.gather(0, &index.flatten()?)?.reshape(index.shape())
+    }
+
+    /// The tensor with `src` written at row-major positions; of equal ones the last stays.
+    ///
+    /// # Errors
+    /// `Error::Index` out of range; `Error::Broadcast` if `src` does not broadcast to the index.
+    pub fn put(&self, index: &Tensor<R>, src: &Tensor<R>) -> Result<Tensor<R>> {
+        let src = src.broadcast_to(index.shape())?.flatten()?;
+        self.flatten()?.scatter(0, &index.flatten()?, &src)?.reshape(self.shape())
+    }
+
+    /// Rows of a table: for a table `[n, ..]` and an index of any shape, `index.shape ++ [..]`.
+    ///
+    /// # Errors
+    /// `Error::Axis` for a scalar table; `Error::Index` out of range.
+    pub fn embedding_lookup(&self, index: &Tensor<R>) -> Result<Tensor<R>> {
+        let rows = self.index_select(0, &index.flatten()?)?;
+        let shape: Shape = index.shape().iter().chain(&self.shape()[1..]).copied().collect();
+        rows.reshape(&shape)
+    }
+
+    /// The elements at coordinates along the last axis of the index: `index.shape[..-1] ++ shape[m..]` for an index
+    /// whose last axis has size m.
+    ///
+    /// # Errors
+    /// `Error::Shape` if there are more coordinates than axes. An index out of range is not seen axis by axis: what it
+    /// comes to in the flattened tensor counts.
+    pub fn gather_nd(&self, index: &Tensor<R>) -> Result<Tensor<R>> {
+        let op = "gather_nd";
+        let m = index.shape().last().copied().filter(|&m| m <= self.ndim());
+        let Some(m) = m else {
+            return Err(Error::shape(op, "coordinates for some of the axes", &[self.shape(), index.shape()]));
+        };
+        let (lead, rest) = self.shape().split_at(m);
+        let rows = |s: &[usize]| s.iter().product::<usize>();
+        let sizes = Tensor::try_from_slice(&lead.iter().map(|&d| d as i64).collect::<Vec<_>>(), &[m], self.device())?;
+        let steps: Vec<i64> = (0..m).map(|k| rows(&lead[k + 1..]) as i64).collect();
+        let steps = Tensor::try_from_slice(&steps, &[m], self.device())?;
+        let at = fuse([&index.as_index(op)?, &sizes, &steps], |[i, n, s]| {
+            // An index outside of its axis must not be taken for a neighbour: it becomes one that is refused.
+            let wrapped = Expr::select(i.lt(Expr::int(0)), i + n, i);
+            let inside = Expr::int(0).le(wrapped) & wrapped.lt(n);
+            Expr::select(inside, wrapped * s, Expr::int(i64::MAX >> 8))
+        })?;
+        let flat = at.sum(-1, false)?;
+        let table: Shape = std::iter::once(rows(lead)).chain(rest.iter().copied()).collect();
+        self.reshape(&table)?.embedding_lookup(&flat)
+    }
+
+    /// The tensor with `value`, in its dtype, where the mask holds; the two broadcast.
+    ///
+    /// # Errors
+    /// `Error::Broadcast`.
+    pub fn masked_fill(&self, mask: &Tensor<R>, value: impl Into<Lit>) -> Result<Tensor<R>> {
+        let value = Operand::Scalar(lit_in(self.dtype(), value));
+        let graph = formula(|[x, m, v]| Expr::select(m, v, x));
+        Tensor::map(MapOp::Graph(graph), &[self.into(), mask.into(), value])
+    }
+
+    /// The elements where the mask holds, row-major, as a vector; the two broadcast.
+    ///
+    /// # Errors
+    /// `Error::Broadcast`.
+    pub fn masked_select(&self, mask: &Tensor<R>) -> Result<Tensor<R>> {
+        let both = Tensor::broadcast_together(&[self, mask])?;
+        both[0].flatten()?.gather(0, &both[1].positions()?)
+    }
+
+    /// Row-major positions of the elements that are not zero.
+    fn positions(&self) -> Result<Tensor<R>> {
+        Tensor::run_one(&Prim::Nonzero, &[self])
+    }
+
+    /// The coordinates (i64) of the elements that are not zero, row-major: `[count, ndim]`.
+    ///
+    /// # Errors
+    /// Faults of the device.
+    pub fn nonzero(&self) -> Result<Tensor<R>> {
+        let shape = self.shape();
+        let row_major: Strides = (0..shape.len()).map(|k| shape[k + 1..].iter().product::<usize>() as isize).collect();
+        let column = |v: Vec<i64>| Tensor::try_from_slice(&v, &[shape.len()], self.device());
+        // A size of 0 has no elements to divide for.
+        let steps = column(row_major.iter().map(|&s| (s as i64).max(1)).collect())?;
+        let sizes = column(shape.iter().map(|&d| (d as i64).max(1)).collect())?;
+        fuse([&self.positions()?.unsqueeze(-1)?, &steps, &sizes], |[at, s, n]| (at / s) % n)
+    }
+
+    /// 1 (f32) at each index along a new last axis of size `classes`, else 0; an index that is not there gives zeros.
+    ///
+    /// # Errors
+    /// `Error::DType` unless the tensor is of integers.
+    pub fn one_hot(&self, classes: usize) -> Result<Tensor<R>> {
+        let mut shape = self.meta_shape();
+        shape.push(classes);
+        let index = self.as_index("one_hot")?.unsqueeze(-1)?.broadcast_to(&shape)?;
+        let last = self.ndim() as u8;
+        let graph = Graph::build(1, Class::Free, |arena, args| vec![args[0].eq(arena.coord(last)).cast(DType::F32)]);
+        Tensor::map(MapOp::Graph(graph), &[Operand::Tensor(&index)])
+    }
+
+    /// `x` where the mask holds, else `y`; all broadcast, x and y promote.
+    ///
+    /// # Errors
+    /// As [`Tensor::where_cond`].
+    pub fn where_(mask: &Tensor<R>, x: &Tensor<R>, y: &Tensor<R>) -> Result<Tensor<R>> {
+        mask.where_cond(x, y)
+    }
+}
