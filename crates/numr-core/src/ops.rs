@@ -9,6 +9,7 @@ pub mod loss;
 pub mod map;
 pub mod norm;
 pub mod operands;
+pub mod random;
 pub mod reduce;
 pub mod scan;
 pub mod shape;

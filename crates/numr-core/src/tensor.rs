@@ -3,6 +3,7 @@
 pub mod create;
 pub mod index;
 pub mod operator;
+pub mod show;
 pub mod view;
 
 use crate::dtype::DType;
