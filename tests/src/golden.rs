@@ -6,4 +6,10 @@
 
 pub mod case;
 pub mod data;
+mod formula;
 pub mod rules;
+
+pub mod call;
+pub mod ops;
+pub mod report;
+pub mod run;

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compilers;
+pub mod expect;
 pub mod golden;
 pub mod require;
 pub mod support;

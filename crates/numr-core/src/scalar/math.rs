@@ -166,13 +166,6 @@ fn exp_near<W: Width, T: Float>(r: T) -> T {
     (r * r).mul_add(horner(r, W::EXP), r) + T::lit(1.0)
 }
 
-/// eˣ where it is neither subnormal nor infinite.
-#[inline(always)]
-fn exp_normal<W: Width, T: Float>(x: T) -> T {
-    let (n, r) = reduce_exp::<W, T>(x);
-    exp_near::<W, T>(r) * power::<W, T>(n, 0)
-}
-
 #[inline(always)]
 fn exp<W: Width, T: Float>(x: T) -> T {
     let (n, r) = reduce_exp::<W, T>(at_least(at_most(x, W::EXP_RANGE[1]), W::EXP_RANGE[0]));
@@ -197,15 +190,16 @@ fn expm1<W: Width, T: Float>(x: T) -> T {
     T::select(x.abs().lt(T::lit(W::TINY)), x, y + y)
 }
 
-/// x + x³·P(x²)/Q(x²) up to 0.55; then 1 - 2/(e^(2x) + 1). One division serves both.
+/// x + x³·P(x²)/Q(x²) up to 0.55; then h/(h + 1) with h = (e^(2x) - 1)/2. One division serves both.
 #[inline(always)]
 fn tanh<W: Width, T: Float>(x: T) -> T {
     let a = at_most(x.abs(), W::TANH_HIGH);
     let z = a * a;
+    let h = half_expm1::<W, T>(a + a);
     let small = a.lt(T::lit(0.55));
-    let top = T::select(small, a * z * horner(z, W::TANH[0]), T::lit(-2.0));
-    let bottom = T::select(small, horner(z, W::TANH[1]), exp_normal::<W, T>(a + a) + T::lit(1.0));
-    flip::<W, T>(T::select(small, a, T::lit(1.0)) + top / bottom, x.to_bits())
+    let top = T::select(small, a * z * horner(z, W::TANH[0]), h);
+    let bottom = T::select(small, horner(z, W::TANH[1]), h + T::lit(1.0));
+    flip::<W, T>(T::select(small, a, T::lit(0.0)) + top / bottom, x.to_bits())
 }
 
 /// x + x·P(x²) up to 0.9, then 1 - e^(-x·Q(x)): the exponent need not be better than the format gives, as erfc is small.
@@ -213,7 +207,8 @@ fn tanh<W: Width, T: Float>(x: T) -> T {
 fn erf<W: Width, T: Float>(x: T) -> T {
     let a = at_most(x.abs(), W::ERF_HIGH);
     let small = a.mul_add(horner(a * a, W::ERF), a);
-    let large = T::lit(1.0) - exp_normal::<W, T>(-a * horner(a, W::ERFC));
+    let (n, r) = reduce_exp::<W, T>(-a * horner(a, W::ERFC));
+    let large = T::lit(1.0) - exp_near::<W, T>(r) * power::<W, T>(n, 0);
     flip::<W, T>(T::select(a.lt(T::lit(0.9)), small, large), x.to_bits())
 }
 
@@ -239,12 +234,12 @@ fn split_any<W: Width, T: Float>(x: T, low: f64) -> (T, T) {
 /// Where a logarithm's significand starts: √½, so that ln is accurate about 1.
 const LOW: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// `y` for finite x > 0, else what a logarithm gives there: -∞ at 0, NaN below, `x` for infinite and NaN `x`.
+/// `y` for x > 0, else what a logarithm gives there: -∞ at 0, NaN below, `x` for infinite and NaN `x`.
 #[inline(always)]
 fn log_edges<T: Float>(x: T, y: T) -> T {
-    let y = T::select(x.eq(T::lit(0.0)), T::lit(f64::NEG_INFINITY), y);
-    let y = T::select(x.lt(T::lit(f64::INFINITY)), y, x);
-    T::select(x.lt(T::lit(0.0)), T::lit(f64::NAN), y)
+    let edge = T::select(x.eq(T::lit(0.0)), T::lit(f64::NEG_INFINITY), x);
+    let edge = T::select(x.lt(T::lit(0.0)), T::lit(f64::NAN), edge);
+    T::select(x.gt(T::lit(0.0)) & x.lt(T::lit(f64::INFINITY)), y, edge)
 }
 
 #[inline(always)]

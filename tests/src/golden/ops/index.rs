@@ -1,0 +1,130 @@
+//! Indexing, scattering, sorting.
+
+use numr_core::prim::ScatterOp;
+use numr_core::{Runtime, Tensor};
+
+use super::super::call::{Call, Done, Stop};
+use super::{Op, one};
+
+/// The entry of `op` in this family.
+pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
+    Some(match op {
+        "gather" => |c| {
+            c.skip("sparse_grad");
+            let (dim, index) = along(c)?;
+            one(c.x()?.gather(dim, &index))
+        },
+        "take_along_dim" => |c| {
+            let (x, index) = (c.x()?, c.t(1, "indices")?);
+            match c.maybe_int(2, "dim")? {
+                Some(dim) => one(x.take_along(&index, dim)),
+                None => one(x.flatten()?.gather(0, &index.flatten()?)),
+            }
+        },
+        "take" => |c| one(c.x()?.take(&c.t(1, "index")?)),
+        "put" => |c| match c.flag(3, "accumulate", false)? {
+            false => one(c.x()?.put(&c.t(1, "index")?, &c.t(2, "source")?)),
+            true => Err(c.strange(3, "accumulate")),
+        },
+        "index_copy" => |c| one(c.x()?.index_put(c.int(1, "dim")?, &c.t(2, "index")?, &c.t(3, "source")?)),
+        "index_add" => |c| {
+            let source = c.t(3, "source")?.mul(c.maybe_number(4, "alpha", 1)?.operand())?;
+            one(c.x()?.index_add(c.int(1, "dim")?, &c.t(2, "index")?, &source))
+        },
+        "index_fill" => |c| {
+            let (x, dim, index) = (c.x()?, c.int(1, "dim")?, c.t(2, "index")?);
+            let value = c.t(3, "value")?.cast(x.dtype())?;
+            let place = numr_core::shape::axis("index_fill", dim, x.ndim())?;
+            let mut shape = x.shape().to_vec();
+            shape[place] = index.numel();
+            one(x.index_put(dim, &index, &value.broadcast_to(&shape)?))
+        },
+        "index_select" => |c| match c.value(1, "dim index").get("$t") {
+            _ if !c.value(9, "index").is_null() => {
+                let list: Vec<i64> = c.ints(9, "index")?.into_iter().map(|i| i as i64).collect();
+                let index = Tensor::try_from_slice(&list, &[list.len()], c.device)?;
+                one(c.x()?.index_select(c.int(1, "dim")?, &index))
+            }
+            _ => {
+                let (dim, index) = along(c)?;
+                one(c.x()?.index_select(dim, &index))
+            }
+        },
+        "embedding_lookup" => |c| one(c.x()?.embedding_lookup(&c.t(1, "")?)),
+        // Torch takes the indices first.
+        "embedding" => |c| {
+            c.skip("sparse");
+            one(c.t(1, "weight")?.embedding_lookup(&c.x()?))
+        },
+        "scatter" => |c| scattered(c, ScatterOp::Set, true),
+        "scatter_add" => |c| scattered(c, ScatterOp::Add, true),
+        "scatter_reduce"
+        | "scatter_reduce.amax"
+        | "scatter_reduce.amin"
+        | "scatter_reduce.prod"
+        | "scatter_reduce.sum" => |c| {
+            let how = match c.word(4, "op reduce", "")? {
+                "sum" => ScatterOp::Add,
+                "prod" => ScatterOp::Mul,
+                "amax" | "max" => ScatterOp::Max,
+                "amin" | "min" => ScatterOp::Min,
+                _ => return Err(c.strange(4, "op reduce")),
+            };
+            scattered(c, how, c.flag(5, "include_self", true)?)
+        },
+        "masked_select" => |c| one(c.x()?.masked_select(&c.t(1, "mask")?)),
+        "nonzero" | "argwhere" => |c| {
+            if c.flag(1, "as_tuple", false)? {
+                return Err(c.strange(1, "as_tuple"));
+            }
+            one(c.x()?.nonzero())
+        },
+        "one_hot" => |c| one(c.x()?.one_hot(c.size(1, "num_classes")?)),
+        "sort" => |c| {
+            c.skip("stable");
+            let (values, order) = c.x()?.sort_with_indices(dim_or_last(c, 1)?, c.flag(2, "descending", false)?)?;
+            Ok(vec![values, order])
+        },
+        "msort" => |c| one(c.x()?.sort(0, false)),
+        "argsort" => |c| {
+            c.skip("stable");
+            one(c.x()?.argsort(dim_or_last(c, 1)?, c.flag(2, "descending", false)?))
+        },
+        "topk" => |c| {
+            let (k, dim) = (c.size(1, "k")?, dim_or_last(c, 2)?);
+            let (values, order) = c.x()?.topk(k, dim, c.flag(3, "largest", true)?, c.flag(4, "sorted", true)?)?;
+            Ok(vec![values, order])
+        },
+        _ => return None,
+    })
+}
+
+fn dim_or_last<R: Runtime>(c: &Call<'_, R>, at: usize) -> Result<isize, Stop> {
+    Ok(c.maybe_int(at, "dim")?.unwrap_or(-1))
+}
+
+/// Axis and index, which torch puts in this order and the plain spelling names and lists.
+fn along<R: Runtime>(c: &Call<'_, R>) -> Result<(isize, Tensor<R>), Stop> {
+    Ok((c.int(1, "dim")?, c.nth(1, 2, "index")?))
+}
+
+/// Scatters `src` into the operand. Without the operand's own elements, those that are met start from the neutral one.
+fn scattered<R: Runtime>(c: &Call<'_, R>, op: ScatterOp, include_self: bool) -> Done<R> {
+    let (dim, index) = along(c)?;
+    if !include_self {
+        return Err(c.strange(5, "include_self"));
+    }
+    let mut src = c.nth(2, 3, "src value")?;
+    if src.ndim() == 0 {
+        src = src.broadcast_to(index.shape())?;
+    }
+    let x = c.x()?;
+    if src.dtype() != x.dtype() {
+        src = src.cast(x.dtype())?;
+    }
+    // Torch lets the source be larger than the index; the part beyond is not used.
+    for (axis, &len) in index.shape().iter().enumerate() {
+        src = src.narrow(axis as isize, 0, len)?;
+    }
+    one(x.scatter_with(op, dim, &index, &src))
+}
