@@ -13,6 +13,9 @@
 pub mod double;
 pub mod single;
 
+#[cfg(test)]
+mod tests;
+
 use super::{Float, Int, Scalar};
 use std::f64::consts::{FRAC_2_PI, LOG2_E};
 
