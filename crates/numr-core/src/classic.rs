@@ -1,8 +1,14 @@
 //! The call surface of numr 0.5: traits on a client, each method one line that calls the op. It holds no arithmetic,
 //! and new work never starts here.
 
+mod ops;
+mod tensor;
+
+pub use ops::*;
+
 use crate::error::Result;
 use crate::runtime::Runtime;
+use crate::tensor::or_panic;
 
 /// A handle on a device.
 pub trait RuntimeClient<R: Runtime>: Clone + Send + Sync {
@@ -16,10 +22,16 @@ pub trait RuntimeClient<R: Runtime>: Clone + Send + Sync {
     fn try_synchronize(&self) -> Result<()> {
         R::synchronize(self.device())
     }
+
+    /// As [`RuntimeClient::try_synchronize`]; panics where that is an `Err`.
+    #[track_caller]
+    fn synchronize(&self) {
+        or_panic(self.try_synchronize());
+    }
 }
 
-/// The client of every runtime: its device.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The client of every runtime: its device. It is not `PartialEq`, whose `eq` would hide [`CompareOps::eq`].
+#[derive(Clone, Debug)]
 pub struct Client<R: Runtime> {
     device: R::Device,
 }

@@ -1,6 +1,7 @@
 //! Operations: the element-wise table, the place where operands meet, and the composites, one file a family.
 
 pub mod activation;
+pub mod complex;
 pub mod contract;
 pub mod fuse;
 pub mod fused;

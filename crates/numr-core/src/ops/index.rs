@@ -13,6 +13,21 @@ use crate::scalar::{Int, Scalar};
 use crate::shape::{Shape, Strides, axis, broadcast};
 use crate::tensor::Tensor;
 
+/// How [`Tensor::scatter_reduce`] combines what meets at one place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScatterReduceOp {
+    /// Sum.
+    Sum,
+    /// Arithmetic mean; of integers, toward zero.
+    Mean,
+    /// Largest.
+    Max,
+    /// Smallest.
+    Min,
+    /// Product.
+    Prod,
+}
+
 impl<R: Runtime> Tensor<R> {
     /// `y[.., i, ..] = x[.., index[.., i, ..], ..]` along an axis; the result has the index's shape.
     ///
@@ -232,5 +247,62 @@ impl<R: Runtime> Tensor<R> {
     /// As [`Tensor::where_cond`].
     pub fn where_(mask: &Tensor<R>, x: &Tensor<R>, y: &Tensor<R>) -> Result<Tensor<R>> {
         mask.where_cond(x, y)
+    }
+
+    /// As [`Tensor::scatter`], combining all that meets at one place; what is there already counts if `include_self`.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter_with`].
+    pub fn scatter_reduce(
+        &self,
+        dim: isize,
+        index: &Tensor<R>,
+        src: &Tensor<R>,
+        op: ScatterReduceOp,
+        include_self: bool,
+    ) -> Result<Tensor<R>> {
+        let dtype = self.dtype();
+        let least = if dtype.is_float() { f64::NEG_INFINITY } else { dtype.min_value() };
+        let most = if dtype.is_float() { f64::INFINITY } else { dtype.max_value() };
+        let (how, neutral) = match op {
+            ScatterReduceOp::Sum | ScatterReduceOp::Mean => (ScatterOp::Add, 0.0),
+            ScatterReduceOp::Prod => (ScatterOp::Mul, 1.0),
+            ScatterReduceOp::Max => (ScatterOp::Max, least),
+            ScatterReduceOp::Min => (ScatterOp::Min, most),
+        };
+        let start = |base: &Tensor<R>, neutral: f64| {
+            if include_self { Ok(base.clone()) } else { base.scatter(dim, index, &src.full_like(neutral)?) }
+        };
+        let total = start(self, neutral)?.scatter_with(how, dim, index, src)?;
+        if op != ScatterReduceOp::Mean {
+            return Ok(total);
+        }
+        let count = start(&self.ones_like()?, 0.0)?.scatter_add(dim, index, &src.ones_like()?)?;
+        fuse([&total, &count], |[t, n]| t / n)
+    }
+
+    /// How often each of 0, 1, .. occurs (i64), or the sum of its weights: a vector of at least `min_length`. The largest
+    /// element is read back from the device.
+    ///
+    /// # Errors
+    /// `Error::DType` unless the tensor is of integers; `Error::Argument` for a negative number; `Error::Shape` unless
+    /// there are as many weights.
+    pub fn bincount(&self, weights: Option<&Tensor<R>>, min_length: usize) -> Result<Tensor<R>> {
+        let op = "bincount";
+        let index = self.as_index(op)?.flatten()?;
+        if let Some(w) = weights.filter(|w| w.shape() != self.shape()) {
+            return Err(Error::shape(op, "a weight for each element", &[self.shape(), w.shape()]));
+        }
+        let (mut low, mut high) = (0, -1);
+        if !index.is_empty() {
+            (low, high) = (index.min(.., false)?.item::<i64>()?, index.max(.., false)?.item::<i64>()?);
+        }
+        if low < 0 {
+            return Err(Error::argument(op, "input", format!("{low} is negative")));
+        }
+        let length = usize::try_from(high.saturating_add(1)).unwrap_or(0).max(min_length);
+        let ones = weights.is_none().then(|| index.ones_like()).transpose()?;
+        let src = weights.or(ones.as_ref()).unwrap_or(&index).flatten()?;
+        Tensor::try_zeros(&[length], src.dtype(), self.device())?.scatter_add(0, &index, &src)
     }
 }

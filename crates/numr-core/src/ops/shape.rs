@@ -284,6 +284,24 @@ impl<R: Runtime> Tensor<R> {
         self.view_as(View::Diagonal { offset, a, b })
     }
 
+    /// Sum of the diagonal of the last two axes.
+    ///
+    /// # Errors
+    /// `Error::Axis` for fewer than two axes.
+    pub fn trace(&self) -> Result<Tensor<R>> {
+        self.diagonal(0, -2, -1)?.sum(-1, false)
+    }
+
+    /// A square matrix with the elements, flattened, on its diagonal and zeros beside it.
+    ///
+    /// # Errors
+    /// `Error::Argument` for a size that overflows.
+    pub fn diagflat(&self) -> Result<Tensor<R>> {
+        let n = self.numel();
+        let base = Tensor::try_zeros(&[n, n], self.dtype(), self.device())?;
+        base.assigned(View::Diagonal { offset: 0, a: 0, b: 1 }, &self.flatten()?)
+    }
+
     /// The lower triangle of the last two axes: 0 where `column - row > diagonal`.
     ///
     /// # Errors

@@ -1,8 +1,11 @@
 //! Order: sorting and the largest k. Stable; NaN comes last whichever the direction.
 
+use super::fuse::fuse;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::prim::Prim;
 use crate::runtime::Runtime;
+use crate::scalar::Scalar;
 use crate::tensor::Tensor;
 
 impl<R: Runtime> Tensor<R> {
@@ -56,5 +59,40 @@ impl<R: Runtime> Tensor<R> {
             if self.ndim() == 0 && k == 1 { part.reshape(&[]) } else { Ok(part) }
         };
         Ok((first(values)?, first(indices)?))
+    }
+
+    /// The different elements, ascending, as a vector. NaN is one element.
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`].
+    pub fn unique(&self) -> Result<Tensor<R>> {
+        let sorted = self.flatten()?.sort(0, false)?;
+        sorted.masked_select(&sorted.is_first()?)
+    }
+
+    /// The different elements, ascending; which of them each element of the flattened tensor is (i64); and how often each
+    /// occurs (i64).
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`].
+    pub fn unique_with_counts(&self) -> Result<(Tensor<R>, Tensor<R>, Tensor<R>)> {
+        let (sorted, order) = self.flatten()?.sort_with_indices(0, false)?;
+        let first = sorted.is_first()?;
+        let values = sorted.masked_select(&first)?;
+        let group = first.cumsum(0)?.sub(1)?;
+        let inverse = group.zeros_like()?.scatter(0, &order, &group)?;
+        let none = Tensor::try_zeros(values.shape(), group.dtype(), self.device())?;
+        let counts = none.scatter_add(0, &group, &group.ones_like()?)?;
+        Ok((values, inverse, counts))
+    }
+
+    /// Does each element of a sorted vector differ from the one before it?
+    fn is_first(&self) -> Result<Tensor<R>> {
+        let n = self.numel();
+        let head = Tensor::try_ones(&[n.min(1)], DType::Bool, self.device())?;
+        let (before, after) = (self.narrow(0, 0, n.saturating_sub(1))?, self.narrow(0, n.min(1), n.saturating_sub(1))?);
+        // Two NaNs are not equal, and yet one element.
+        let differ = fuse([&before, &after], |[a, b]| a.ne(b) & (a.eq(a) | b.eq(b)))?;
+        Tensor::cat(&[&head, &differ], 0)
     }
 }

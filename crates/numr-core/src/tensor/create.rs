@@ -1,12 +1,13 @@
 //! New tensors: from host memory, and filled on the device.
 
 use super::{Tensor, or_panic};
-use crate::dtype::DType;
+use crate::dtype::{DType, DTypeSet};
 use crate::element::{Element, Lit};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::prim::{Bind, Map, MapOp, Prim};
 use crate::runtime::Runtime;
+use crate::scalar::Scalar;
 use crate::scalar::expr::{Arena, Expr};
 use crate::scalar::graph::{Class, Graph};
 use crate::shape::{Shape, try_numel};
@@ -116,4 +117,134 @@ impl<R: Runtime> Tensor<R> {
     pub fn ones_like(&self) -> Result<Tensor<R>> {
         Self::try_ones(self.shape(), self.dtype(), self.device())
     }
+
+    /// A tensor of one value in every place. Panics where [`Tensor::try_full`] is an `Err`.
+    #[track_caller]
+    pub fn full(shape: &[usize], value: impl Into<Lit>, dtype: DType, device: &R::Device) -> Tensor<R> {
+        or_panic(Self::try_full(shape, value, dtype, device))
+    }
+
+    /// One value in every place, with the shape, dtype and device of this tensor.
+    ///
+    /// # Errors
+    /// Faults of the device.
+    pub fn full_like(&self, value: impl Into<Lit>) -> Result<Tensor<R>> {
+        Self::try_full(self.shape(), value, self.dtype(), self.device())
+    }
+
+    /// The numbers `start + i·step` before `stop`, as a vector; none where the step leads away.
+    ///
+    /// # Errors
+    /// `Error::Argument` for a step of 0, or bounds that are not finite or too far apart; `Error::DType` for bool and
+    /// complex dtypes.
+    pub fn try_arange(
+        start: impl Into<f64>,
+        stop: impl Into<f64>,
+        step: impl Into<f64>,
+        dtype: DType,
+        device: &R::Device,
+    ) -> Result<Tensor<R>> {
+        let (start, stop, step) = (start.into(), stop.into(), step.into());
+        let n = ((stop - start) / step).ceil().max(0.0);
+        if step == 0.0 || !n.is_finite() || n > isize::MAX as f64 {
+            let reason = format!("from {start} to {stop} by {step} is no sequence");
+            return Err(Error::argument("arange", "step", reason));
+        }
+        let whole = |v: f64| v.fract() == 0.0 && v.abs() < 9e15;
+        let steps = match ordered("arange", dtype)? {
+            None if whole(start) && whole(step) => DType::I64,
+            None => DType::F64,
+            Some(compute) => compute,
+        };
+        Self::try_from_expr(&[n as usize], &[start.into(), step.into()], device, |arena, args| {
+            arena.index().cast(steps).mul_add(args[1].cast(steps), args[0].cast(steps)).cast(dtype)
+        })
+    }
+
+    /// [`Tensor::try_arange`]; panics where that is an `Err`.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// let x = Tensor::<CpuRuntime>::arange(0, 1, 0.25, DType::F32, &CpuDevice::new());
+    /// assert_eq!(x.to_vec::<f32>(), [0.0, 0.25, 0.5, 0.75]);
+    /// ```
+    #[track_caller]
+    pub fn arange(
+        start: impl Into<f64>,
+        stop: impl Into<f64>,
+        step: impl Into<f64>,
+        dtype: DType,
+        device: &R::Device,
+    ) -> Tensor<R> {
+        or_panic(Self::try_arange(start, stop, step, dtype, device))
+    }
+
+    /// `n` numbers at equal distances from `start` to `stop`, both among them, as a vector.
+    ///
+    /// # Errors
+    /// `Error::DType` for bool and complex dtypes.
+    pub fn try_linspace(
+        start: impl Into<f64>,
+        stop: impl Into<f64>,
+        n: usize,
+        dtype: DType,
+        device: &R::Device,
+    ) -> Result<Tensor<R>> {
+        let (start, stop) = (start.into(), stop.into());
+        let compute = ordered("linspace", dtype)?.unwrap_or(DType::F64);
+        let last = n.saturating_sub(1);
+        let step = if last == 0 { 0.0 } else { (stop - start) / last as f64 };
+        // From the nearer end: both ends are exact.
+        let scalars = [start.into(), if last == 0 { start.into() } else { stop.into() }, step.into(), last.into()];
+        Self::try_from_expr(&[n], &scalars, device, |arena, args| {
+            let [start, stop, step] = [0, 1, 2].map(|k| args[k].cast(compute));
+            let (up, down) = (arena.index(), args[3].cast(DType::I64) - arena.index());
+            let above = up.cast(compute).mul_add(step, start);
+            let below = down.cast(compute).mul_add(-step, stop);
+            Expr::select(up.lt(down), above, below).cast(dtype)
+        })
+    }
+
+    /// [`Tensor::try_linspace`]; panics where that is an `Err`.
+    #[track_caller]
+    pub fn linspace(
+        start: impl Into<f64>,
+        stop: impl Into<f64>,
+        n: usize,
+        dtype: DType,
+        device: &R::Device,
+    ) -> Tensor<R> {
+        or_panic(Self::try_linspace(start, stop, n, dtype, device))
+    }
+
+    /// An `n` by `m` (by default n) matrix of ones on the main diagonal and zeros beside it.
+    ///
+    /// # Errors
+    /// `Error::Argument` for a size that overflows.
+    pub fn try_eye(n: usize, m: Option<usize>, dtype: DType, device: &R::Device) -> Result<Tensor<R>> {
+        Self::try_from_expr(&[n, m.unwrap_or(n)], &[], device, |arena, _| arena.coord(0).eq(arena.coord(1)).cast(dtype))
+    }
+
+    /// [`Tensor::try_eye`]; panics where that is an `Err`.
+    #[track_caller]
+    pub fn eye(n: usize, m: Option<usize>, dtype: DType, device: &R::Device) -> Tensor<R> {
+        or_panic(Self::try_eye(n, m, dtype, device))
+    }
+
+    /// The tensor on a device of this or of another runtime, through the host.
+    ///
+    /// # Errors
+    /// Faults of the devices.
+    pub fn to<S: Runtime>(&self, device: &S::Device) -> Result<Tensor<S>> {
+        Tensor::try_from_bytes(&self.to_bytes()?, self.shape(), self.dtype(), device)
+    }
+}
+
+/// The dtype that a float computes in; none for an integer.
+fn ordered(op: &'static str, dtype: DType) -> Result<Option<DType>> {
+    if !DTypeSet::REAL.contains(dtype) {
+        return Err(Error::dtype(op, &[dtype], DTypeSet::REAL));
+    }
+    Ok(dtype.is_float().then(|| dtype.compute()))
 }
