@@ -1,0 +1,228 @@
+//! A typed program as kernels over places: which block each step reads and writes, with places reused once nothing
+//! reads them any more.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use numr_core::ops::map::Row;
+use numr_core::scalar::program::{Op, Program};
+use numr_core::{DType, Lit, dispatch_dtype};
+use smallvec::{SmallVec, smallvec};
+
+use super::body::{self, Kernel, in_block};
+use super::cast;
+use numr_core::Element;
+
+/// Where a block lies. Arguments come first, then results, then constants and coordinates, then what is passed from
+/// step to step.
+pub(super) type Place = u16;
+
+/// A place that is not there.
+const NONE: (Place, u8) = (0, 0);
+
+/// A kernel and the places that it works on, each with its bytes per element (0: unused).
+#[derive(Clone, Copy)]
+pub(super) struct Step {
+    pub(super) kernel: Kernel,
+    pub(super) operands: [(Place, u8); 3],
+    pub(super) out: (Place, u8),
+}
+
+/// A block that does not come from memory.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Leaf {
+    /// A value, with its bytes per element.
+    Value(Value),
+    /// The coordinate along an axis, i64.
+    Coord(u8),
+    /// The row-major index, i64.
+    Index,
+}
+
+/// The bytes of one element in a block.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Value {
+    pub(super) bytes: [u8; 16],
+    pub(super) size: u8,
+}
+
+impl Value {
+    /// A literal in a block of this dtype. A narrow float is not rounded: it is computed with as `f32`.
+    pub(super) fn new(lit: Lit, dtype: DType) -> Value {
+        let mut bytes = [0; 16];
+        let size = dispatch_dtype!(dtype.compute(), T => {
+            let pod = T::from_lit(lit).to_pod();
+            let pod = bytemuck::bytes_of(&pod);
+            bytes[..pod.len()].copy_from_slice(pod);
+            pod.len()
+        });
+        Value { bytes, size: size as u8 }
+    }
+}
+
+/// What runs for a program.
+pub(super) struct Plan {
+    pub(super) steps: SmallVec<[Step; 2]>,
+    /// The number of arguments; their places come first.
+    pub(super) args: usize,
+    /// The number of results.
+    pub(super) outs: usize,
+    /// What fills the places after those of the results.
+    pub(super) leaves: SmallVec<[Leaf; 2]>,
+    /// The number of all places.
+    pub(super) places: usize,
+    /// The most bytes per element.
+    pub(super) widest: usize,
+}
+
+impl Plan {
+    /// One step for a whole row, if it is compiled for this dtype.
+    pub(super) fn row(row: Row, dtype: DType) -> Option<Plan> {
+        let (kernel, size, args) = (body::row(row, dtype)?, dtype.size_in_bytes() as u8, row.arity());
+        let operand = |k: usize| if k < args { (k as Place, size) } else { NONE };
+        let step = Step { kernel, operands: [operand(0), operand(1), operand(2)], out: (args as Place, size) };
+        Some(Plan {
+            steps: smallvec![step],
+            args,
+            outs: 1,
+            leaves: SmallVec::new(),
+            places: args + 1,
+            widest: size.into(),
+        })
+    }
+
+    /// The plan of a program whose arguments with a bit in `scalars` are values; made once. `None` if a step has no
+    /// kernel.
+    pub(super) fn of(program: &Arc<Program>, scalars: u64) -> Option<Arc<Plan>> {
+        /// Past this the table starts afresh.
+        const LIMIT: usize = 1 << 10;
+        type Table = HashMap<*const Program, (Arc<Program>, Option<Arc<Plan>>)>;
+        thread_local! { static PLANS: RefCell<Table> = RefCell::default(); }
+        PLANS.with_borrow_mut(|plans| {
+            // The table keeps the program alive, so that its address stays its own. A program is made for argument
+            // types in which scalars differ from tensors, so it stands for `scalars` as well.
+            if let Some((_, plan)) = plans.get(&Arc::as_ptr(program)) {
+                return plan.clone();
+            }
+            if plans.len() >= LIMIT {
+                plans.clear();
+            }
+            let plan = Plan::compile(program, scalars).map(Arc::new);
+            plans.insert(Arc::as_ptr(program), (program.clone(), plan.clone()));
+            plan
+        })
+    }
+
+    fn compile(program: &Program, scalars: u64) -> Option<Plan> {
+        let (args, outs) = (program.args.len(), program.outs.len());
+        let leaf = |op: Op, dtype: DType| match op {
+            Op::Lit(l) => Some(Leaf::Value(Value::new(l, dtype))),
+            Op::Coord(k) => Some(Leaf::Coord(k)),
+            Op::Index => Some(Leaf::Index),
+            _ => None,
+        };
+        let mut leaves: SmallVec<[Leaf; 2]> = SmallVec::new();
+        let first_leaf = args + outs;
+        let first_slot = first_leaf + program.insts.iter().filter(|i| leaf(i.op, i.dtype).is_some()).count();
+
+        let mut last_read = vec![0; program.insts.len()];
+        for (i, inst) in program.insts.iter().enumerate() {
+            for &a in inst.inputs() {
+                last_read[a as usize] = i;
+            }
+        }
+        for &o in &program.outs {
+            last_read[o as usize] = usize::MAX;
+        }
+
+        let mut slots = Slots { free: Vec::new(), next: first_slot };
+        let mut places: Vec<(Place, u8)> = Vec::with_capacity(program.insts.len());
+        let mut steps: SmallVec<[Step; 2]> = SmallVec::new();
+        for (i, inst) in program.insts.iter().enumerate() {
+            let size = in_block(inst.dtype).size_in_bytes() as u8;
+            let place = match inst.op {
+                Op::Arg(k) => {
+                    let memory = (Place::from(k), inst.dtype.size_in_bytes() as u8);
+                    match cast::load(inst.dtype).filter(|_| scalars >> k & 1 == 0) {
+                        Some(kernel) => {
+                            let out = (slots.take(), size);
+                            steps.push(Step { kernel, operands: [memory, NONE, NONE], out });
+                            out
+                        }
+                        None => (memory.0, size),
+                    }
+                }
+                op @ (Op::Lit(_) | Op::Coord(_) | Op::Index) => {
+                    leaves.extend(leaf(op, inst.dtype));
+                    ((first_leaf + leaves.len() - 1) as Place, size)
+                }
+                op @ (Op::Un(_) | Op::Bin(_) | Op::Fma | Op::Select | Op::Cast) => {
+                    // A result goes to memory at once if it is stored as it is in a block.
+                    let direct = cast::store(inst.dtype).is_none();
+                    let root = program.outs.iter().position(|&o| o as usize == i).filter(|_| direct);
+                    let out = (root.map_or_else(|| slots.take(), |k| (args + k) as Place), size);
+                    let from = inst.inputs().first().map(|&a| program.insts[a as usize].dtype)?;
+                    let mut operands = [NONE; 3];
+                    for (o, &a) in operands.iter_mut().zip(inst.inputs()) {
+                        *o = places[a as usize];
+                    }
+                    let kernel = match op {
+                        Op::Un(u) => body::un(u, from)?,
+                        Op::Bin(b) => body::bin(b, from)?,
+                        Op::Fma => body::fma(from)?,
+                        Op::Select => body::select(size.into()),
+                        _ => {
+                            let mut chain = cast::chain(from, inst.dtype)?;
+                            let (last, _) = chain.pop()?;
+                            let mut passed = SmallVec::<[Place; 2]>::new();
+                            for (kernel, dtype) in chain {
+                                let next = (slots.take(), in_block(dtype).size_in_bytes() as u8);
+                                passed.push(next.0);
+                                steps.push(Step { kernel, operands, out: next });
+                                operands = [next, NONE, NONE];
+                            }
+                            slots.free.extend(passed);
+                            last
+                        }
+                    };
+                    steps.push(Step { kernel, operands, out });
+                    out
+                }
+            };
+            places.push(place);
+            // Only now: a result never takes the place of an operand.
+            for (k, &a) in inst.inputs().iter().enumerate() {
+                let (slot, _) = places[a as usize];
+                if last_read[a as usize] == i && usize::from(slot) >= first_slot && !inst.inputs()[..k].contains(&a) {
+                    slots.free.push(slot);
+                }
+            }
+        }
+        for (k, &o) in program.outs.iter().enumerate() {
+            let (dtype, from) = (program.insts[o as usize].dtype, places[o as usize]);
+            let out = ((args + k) as Place, dtype.size_in_bytes() as u8);
+            if from.0 != out.0 {
+                let kernel = cast::store(dtype).unwrap_or_else(|| body::copy(dtype.size_in_bytes()));
+                steps.push(Step { kernel, operands: [from, NONE, NONE], out });
+            }
+        }
+        let widest = steps.iter().flat_map(|s| s.operands.iter().chain([&s.out])).map(|p| usize::from(p.1)).max();
+        Some(Plan { steps, args, outs, leaves, places: slots.next, widest: widest.unwrap_or(1) })
+    }
+}
+
+/// Places for what is passed from step to step.
+struct Slots {
+    free: Vec<Place>,
+    next: usize,
+}
+
+impl Slots {
+    fn take(&mut self) -> Place {
+        self.free.pop().unwrap_or_else(|| {
+            self.next += 1;
+            (self.next - 1) as Place
+        })
+    }
+}

@@ -1,0 +1,5 @@
+//! The CPU backend against plain loops.
+
+mod cpu {
+    mod map;
+}
