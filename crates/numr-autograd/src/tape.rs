@@ -40,8 +40,9 @@ pub(crate) struct Node<R: Runtime> {
     pub(crate) parents: SmallVec<[Option<Edge<R>>; 2]>,
     /// Shapes and dtypes of the operands.
     pub(crate) metas: SmallVec<[Meta; 2]>,
-    /// What the rule needs: operands, then results, those of `kept`.
+    /// What the rule needs: operands, then results.
     pub(crate) saved: Vec<Tensor<R>>,
+    /// Which those are, for a primitive; a custom rule keeps all operands.
     pub(crate) kept: Kept,
 }
 
@@ -167,7 +168,7 @@ impl<R: Runtime> Node<R> {
         Node { id, op, parents, metas, saved: Vec::new(), kept: Kept::default() }
     }
 
-    /// A node over these operands that keeps all of them, and its results.
+    /// A node over these operands that keeps all of them, and these results.
     pub(crate) fn custom(
         rule: Box<dyn crate::custom::Rule<R>>,
         inputs: &[Tensor<Tape<R>>],
@@ -177,7 +178,6 @@ impl<R: Runtime> Node<R> {
         node.parents = inputs.iter().map(|t| t.storage().origin.clone()).collect();
         node.metas = inputs.iter().map(meta).collect();
         node.saved = inputs.iter().map(value).chain(outputs.iter().cloned()).collect();
-        node.kept = Kept { inputs: ones(inputs.len()), outputs: ones(outputs.len()) };
         Arc::new(node)
     }
 
@@ -204,7 +204,7 @@ pub(crate) fn meta<R: Runtime>(t: &Tensor<R>) -> Meta {
 impl<R: Runtime> Drop for Node<R> {
     fn drop(&mut self) {
         let mut owned: Vec<Node<R>> = Vec::new();
-        let mut take = |parents: &mut SmallVec<[Option<Edge<R>>; 2]>, owned: &mut Vec<Node<R>>| {
+        let take = |parents: &mut SmallVec<[Option<Edge<R>>; 2]>, owned: &mut Vec<Node<R>>| {
             owned.extend(parents.drain(..).flatten().filter_map(|edge| Arc::into_inner(edge.node)));
         };
         take(&mut self.parents, &mut owned);
@@ -307,8 +307,8 @@ fn record<R: Runtime>(
     };
     let smooth = kept.filter(|_| results.iter().any(|t| inexact(t.dtype())));
     let through = smooth.map(|kept| node(Op::Prim(prim.clone()), kept));
-    let lost = (is_strict() && (smooth.is_none() || results.len() > 1))
-        .then(|| node(Op::Lost(prim.name()), Kept::default()));
+    let lost =
+        (is_strict() && (smooth.is_none() || results.len() > 1)).then(|| node(Op::Lost(prim.name()), Kept::default()));
     let origin = |(slot, t): (usize, Tensor<R>)| {
         let node = if inexact(t.dtype()) { through.as_ref().or(lost.as_ref()) } else { lost.as_ref() };
         let edge = node.map(|node| Edge { node: node.clone(), slot: slot as u32 });

@@ -28,12 +28,7 @@ pub(crate) fn vjp<S: Runtime>(local: &Local<S>, r: &Reduce, g: &Tensor<S>) -> Re
     }
 }
 
-pub(crate) fn jvp<S: Runtime>(
-    r: &Reduce,
-    x: &Tensor<S>,
-    y: &Tensor<S>,
-    t: &Tensor<S>,
-) -> Result<Option<Tensor<S>>> {
+pub(crate) fn jvp<S: Runtime>(r: &Reduce, x: &Tensor<S>, y: &Tensor<S>, t: &Tensor<S>) -> Result<Option<Tensor<S>>> {
     let sum = |t: &Tensor<S>| reduce(t, ReduceOp::Sum, &r.axes, r.keepdim);
     match r.op {
         ReduceOp::Sum => sum(t).map(Some),

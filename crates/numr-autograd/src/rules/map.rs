@@ -53,9 +53,7 @@ pub(crate) fn kept(map: &Map, tracked: impl Fn(usize) -> bool, results: usize) -
     let read = |k: usize| pull.reads.contains(&(k as u8));
     let inputs = mask_of(places(map).enumerate().filter(|&(_, place)| read(place)).map(|(k, _)| k));
     let outputs = mask_of((0..results).filter(|k| read(n + k)));
-    // A complex modulus has a rule of its own.
-    let modulus = matches!(map.op, MapOp::Row(Row::Abs));
-    Some(Kept { inputs, outputs: if modulus { 1 } else { outputs } })
+    Some(Kept { inputs, outputs })
 }
 
 /// Runs a derivative on what it reads.
@@ -103,7 +101,7 @@ pub(crate) fn vjp<S: Runtime>(
     if modulus(map, local.metas[0].dtype) {
         let z = local.input(0)?;
         let [Some(g)] = gs else { return Ok(smallvec![None]) };
-        let grad = complex_abs(&[z, local.output(0)?, g], |z, r, g| z * (g / r))?;
+        let grad = complex_abs(&[z, &z.abs()?, g], |z, r, g| z * (g / r))?;
         return Ok(smallvec![Some(grad)]);
     }
     let wanted = mask_of(places(map).zip(needed).filter(|(_, n)| **n).map(|(place, _)| place));

@@ -40,9 +40,7 @@ pub(crate) fn vjp<S: Runtime>(local: &Local<S>, s: &Scan, g: &Tensor<S>) -> Resu
             let after = recurrence(moved(&x, axis, back, 0)?, g.clone(), axis, back)?;
             before.mul(&after)
         }
-        ScanOp::Max | ScanOp::Min => {
-            scatter_zeros(x.layout().shape(), axis, &choice(x, s)?, g)
-        }
+        ScanOp::Max | ScanOp::Min => scatter_zeros(x.layout().shape(), axis, &choice(x, s)?, g),
     }
 }
 
@@ -85,7 +83,8 @@ pub(crate) fn recurrence<S: Runtime>(
     let mut d = 1;
     while d < n {
         // Element k stands for the d steps up to k; each swallows the d steps before.
-        let (head, tail, prior) = if reverse { ((n - d, d), (0, n - d), (d, n - d)) } else { ((0, d), (d, n - d), (0, n - d)) };
+        let (head, tail, prior) =
+            if reverse { ((n - d, d), (0, n - d), (d, n - d)) } else { ((0, d), (d, n - d), (0, n - d)) };
         let part = |t: &Tensor<S>, (start, len)| narrow(t, axis, start, len);
         let join = |head: Tensor<S>, tail: Tensor<S>| match reverse {
             true => concat(axis, &[&tail, &head]),

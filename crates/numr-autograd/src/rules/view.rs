@@ -30,15 +30,19 @@ pub(crate) fn transpose<S: Runtime>(view: &View, shape: &Shape, g: &Tensor<S>) -
         }
         View::Expand(_) => sum_to(g, shape),
         // No element is seen twice.
-        View::Slice(_) | View::Diagonal { .. } => {
-            assign(&Tensor::try_zeros(shape, g.dtype(), g.device())?, view, g)
-        }
+        View::Slice(_) | View::Diagonal { .. } => assign(&Tensor::try_zeros(shape, g.dtype(), g.device())?, view, g),
         View::Unfold { axis, size, step } => unfold_transpose(*axis, *size, *step, shape, g),
     }
 }
 
 /// Windows may overlap: element i of window w came from w · step + i.
-fn unfold_transpose<S: Runtime>(axis: usize, size: usize, step: usize, shape: &Shape, g: &Tensor<S>) -> Result<Tensor<S>> {
+fn unfold_transpose<S: Runtime>(
+    axis: usize,
+    size: usize,
+    step: usize,
+    shape: &Shape,
+    g: &Tensor<S>,
+) -> Result<Tensor<S>> {
     // The last axis runs in the window; next to the axis that counts windows the two merge.
     let mut order: AxisList = (0..g.ndim() - 1).collect();
     order.insert(axis + 1, g.ndim() - 1);
