@@ -24,7 +24,12 @@ const CRATES: [(&str, usize, &[&str]); 7] = [
 const TESTS: usize = 8_000;
 
 /// The only files in which `unsafe` may be written; a name that ends in `/` is a folder.
-const UNSAFE: [&str; 0] = [];
+const UNSAFE: [&str; 4] = [
+    "crates/numr-cpu/src/isa.rs",
+    "crates/numr-cpu/src/map.rs",
+    "crates/numr-cpu/src/storage.rs",
+    "crates/numr-cpu/src/threads.rs",
+];
 
 /// Names that say nothing about what is inside.
 const BANNED: [&str; 7] = ["mod.rs", "utils.rs", "util.rs", "helpers.rs", "common.rs", "misc.rs", "build.rs"];
