@@ -145,8 +145,9 @@ impl<R: Runtime> Tensor<R> {
         device: &R::Device,
     ) -> Result<Tensor<R>> {
         let (start, stop, step) = (start.into(), stop.into(), step.into());
-        let n = ((stop - start) / step).ceil().max(0.0);
-        if step == 0.0 || !n.is_finite() || n > isize::MAX as f64 {
+        let ratio = (stop - start) / step;
+        let n = ratio.ceil().max(0.0);
+        if step == 0.0 || ratio.is_nan() || n > isize::MAX as f64 {
             let reason = format!("from {start} to {stop} by {step} is no sequence");
             return Err(Error::argument("arange", "step", reason));
         }
