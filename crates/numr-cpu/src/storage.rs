@@ -3,10 +3,12 @@
 //! Every block starts at a multiple of 64 bytes and is zeroed when it comes from the system, so that it holds
 //! initialised bytes from then on: what a kernel sees in a block that was used before is stale, never undefined, and
 //! all of it is overwritten before a tensor shows it.
+//!
+//! Freed blocks are kept: fresh pages cost the system ten times what the arithmetic on them costs. See [`cache`].
 
-use std::alloc::{self, Layout};
+mod cache;
+
 use std::fmt;
-use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -14,6 +16,8 @@ use numr_core::prim::Meta;
 use numr_core::{DType, Error, Result, Shape, Tensor};
 
 use crate::{CpuDevice, CpuRuntime};
+use cache::Block;
+pub use cache::{MemoryStats, empty_cache, memory_stats};
 
 /// Shared memory of a tensor and its views.
 pub type Storage = Arc<Buffer>;
@@ -23,14 +27,9 @@ const ALIGN: usize = 64;
 
 /// A block of memory: initialised, and written by its only owner until it is shared.
 pub struct Buffer {
-    data: NonNull<u8>,
+    block: Block,
     len: usize,
 }
-
-// SAFETY: a buffer owns its block, and shared references to it only read.
-unsafe impl Send for Buffer {}
-// SAFETY: as above.
-unsafe impl Sync for Buffer {}
 
 impl Buffer {
     /// Memory of this many bytes, with whatever was in it before.
@@ -38,11 +37,10 @@ impl Buffer {
     /// # Errors
     /// `Error::OutOfMemory`.
     pub fn new(len: usize) -> Result<Buffer> {
-        let error = || Error::OutOfMemory { bytes: len, device: CpuDevice.to_string() };
-        let layout = Layout::from_size_align(len.max(1), ALIGN).map_err(|_| error())?;
-        // SAFETY: the layout's size is not 0.
-        let data = NonNull::new(unsafe { alloc::alloc_zeroed(layout) }).ok_or_else(error)?;
-        Ok(Buffer { data, len })
+        match Block::take(len) {
+            Some(block) => Ok(Buffer { block, len }),
+            None => Err(Error::OutOfMemory { bytes: len, device: CpuDevice.to_string() }),
+        }
     }
 
     /// Memory for `count` elements.
@@ -76,14 +74,14 @@ impl Buffer {
     pub fn slice<T: Pod>(&self) -> &[T] {
         let () = Fits::<T>::CHECK;
         // SAFETY: the block is initialised, aligned to 64 bytes and `len` bytes long, and any bytes make a `Pod`.
-        unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.len / size_of::<T>()) }
+        unsafe { std::slice::from_raw_parts(self.block.data().as_ptr().cast(), self.len / size_of::<T>()) }
     }
 
     /// The elements that fit whole, to be written.
     pub fn slice_mut<T: Pod>(&mut self) -> &mut [T] {
         let () = Fits::<T>::CHECK;
         // SAFETY: as for `slice`; and the borrow is the only one.
-        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr().cast(), self.len / size_of::<T>()) }
+        unsafe { std::slice::from_raw_parts_mut(self.block.data().as_ptr().cast(), self.len / size_of::<T>()) }
     }
 
     /// Ends the writing.
@@ -105,8 +103,7 @@ impl<T> Fits<T> {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        // SAFETY: as it was allocated in `new`.
-        unsafe { alloc::dealloc(self.data.as_ptr(), Layout::from_size_align_unchecked(self.len.max(1), ALIGN)) }
+        self.block.give_back();
     }
 }
 
@@ -135,21 +132,4 @@ pub fn elements<T: Pod>(tensor: &Tensor<CpuRuntime>) -> Result<&[T]> {
         tensor.storage().len(),
     );
     Err(Error::argument("from_storage", "layout", reason))
-}
-
-/// What the allocator holds, in bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct MemoryStats {
-    /// In tensors.
-    pub used: usize,
-    /// Freed, and kept for the next tensor.
-    pub cached: usize,
-}
-
-/// Gives freed blocks back to the system.
-pub fn empty_cache() {}
-
-/// What the allocator holds.
-pub fn memory_stats() -> MemoryStats {
-    MemoryStats::default()
 }
