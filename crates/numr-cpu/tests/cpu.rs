@@ -1,5 +1,9 @@
 //! The CPU backend against plain loops.
 
 mod cpu {
+    mod copy;
+    mod isa;
     mod map;
+    mod memory;
+    mod sample;
 }

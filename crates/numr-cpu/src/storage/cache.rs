@@ -130,7 +130,7 @@ impl Block {
 
     fn size(&self) -> usize {
         let class = usize::from(self.class);
-        if class < 8 { class * ALIGN } else { (4 + (class - 8) % 4) * ALIGN << ((class - 8) / 4 + 1) }
+        if class < 8 { class * ALIGN } else { ((4 + (class - 8) % 4) * ALIGN) << ((class - 8) / 4 + 1) }
     }
 
     /// Keeps the block for the next taker. Call it once, at the end of its use.
@@ -250,7 +250,8 @@ fn limit() -> usize {
     static LIMIT: OnceLock<usize> = OnceLock::new();
     *LIMIT.get_or_init(|| {
         let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let total = text.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok());
+        let total =
+            text.lines().find_map(|l| l.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse().ok());
         total.map_or(1 << 30, |kib: usize| kib.saturating_mul(1024) / 8)
     })
 }
@@ -281,8 +282,21 @@ mod tests {
             assert!(size >= lines && size * 4 <= lines * 5 + 3, "{lines} lines in {size}");
             assert!(class >= last && class < CLASSES);
             last = class;
-            let block = std::mem::ManuallyDrop::new(Block { data: NonNull::dangling(), skipped: 0, class: class as u16 });
+            let block = Block { data: NonNull::dangling(), skipped: 0, class: class as u16 };
             assert_eq!(block.size(), size * ALIGN, "class {class}");
+        }
+    }
+
+    #[test]
+    fn blocks_from_the_system_are_zero_and_aligned() {
+        for bytes in [64, 100 * ALIGN, HUGE, 3 * HUGE] {
+            let (class, lines) = class_of(bytes / ALIGN);
+            let block = Block::from_system(class, lines * ALIGN).expect("memory");
+            assert_eq!(block.data.as_ptr() as usize % if bytes >= HUGE { PAGE } else { ALIGN }, 0);
+            // SAFETY: the block is that long, and nobody else has it.
+            let all = unsafe { std::slice::from_raw_parts(block.data.as_ptr(), lines * ALIGN) };
+            assert!(all.iter().all(|&b| b == 0));
+            drop(Freed(vec![block]));
         }
     }
 }
