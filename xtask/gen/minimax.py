@@ -128,6 +128,11 @@ def table():
         # sin r = r + r z P(z), cos r = 1 - z/2 + z^2 P(z)
         "SIN": (lambda z: (g.sin(sq(z)) / sq(z) - 1) / z, lambda z: z * sq(z) / g.sin(sq(z)), tiny, quarter, {24: 2, 53: 5}),
         "COS": (lambda z: (g.cos(sq(z)) - 1 + z / 2) / z**2, lambda z: z**2 / g.cos(sq(z)), tiny, quarter, {24: 2, 53: 5}),
+        # cot r = 1/r - r P(z), sinh x = x + x z P(z)
+        "COT": (lambda z: (1 - sq(z) / g.tan(sq(z))) / z, lambda z: sq(z) * g.tan(sq(z)), tiny, quarter, {24: 3, 53: 8}),
+        "SINH": (lambda z: (g.sinh(sq(z)) / sq(z) - 1) / z, lambda z: z * sq(z) / g.sinh(sq(z)), tiny, one, {24: 3, 53: 6}),
+        # The start of cbrt.
+        "CBRT": (lambda m: g.cbrt(m), lambda m: 1 / g.cbrt(m), one, F(8), {24: 4}),
         # erf x = x + x P(z), |x| <= 0.9
         "ERF": (lambda z: g.erf(sq(z)) / sq(z) - 1, lambda z: sq(z) / g.erf(sq(z)), tiny, F("0.9") ** 2, {24: 6, 53: 11}),
         # ln erfc t = -t P(t)
@@ -136,17 +141,45 @@ def table():
     }
 
 
+def quotients():
+    """name: (function, weight, lo, hi, {bits: degrees})"""
+    sq, tiny = g.sqrt, F(2) ** -80
+    # f x = x + x z P(z)/Q(z), z = x^2
+    odd = lambda f: (lambda z: (f(sq(z)) / sq(z) - 1) / z, lambda z: z * sq(z) / f(sq(z)), tiny)
+    return {
+        "TANH": (*odd(g.tanh), F("0.31"), {24: (1, 1), 53: (2, 3)}),
+        "TAN": (*odd(g.tan), F("0.62"), {24: (1, 2), 53: (3, 3)}),
+        "ASIN": (*odd(g.asin), F("0.25"), {24: (2, 1), 53: (4, 4)}),
+        "ATAN": (*odd(g.atan), F(1), {24: (3, 2), 53: (6, 5)}),
+        "ASINH": (*odd(g.asinh), F("1.44"), {24: (3, 2), 53: (6, 6)}),
+        "ATANH": (*odd(g.atanh), F("0.25"), {24: (1, 2), 53: (5, 4)}),
+        # acosh(1 + t) = sqrt(2t) (1 + t P(t)/Q(t))
+        "ACOSH": (lambda t: (acosh1(t) / sq(2 * t) - 1) / t, lambda t: t * sq(2 * t) / acosh1(t), tiny, F(1), {24: (2, 2), 53: (5, 4)}),
+        # erfc x = e^(-x^2) t (19/32 + P(t)/Q(t)) with t = 1/(x + 1/2), x >= 1/2
+        "ERFCX": (lambda t: erfcx(1 / t - 0.5) / t - F("0.59375"), lambda t: t / erfcx(1 / t - 0.5), F("0.0355"), F(1), {24: (5, 5), 53: (10, 10)}),
+    }
+
+
+def erfcx(x):
+    return g.exp(x * x) * g.erfc(x)
+
+
+def acosh1(t):
+    return g.log1p(t + g.sqrt(t * (t + 2)))
+
+
 def show(c, bits):
     return "[" + ", ".join(str(np.float32(float(v))) if bits == 24 else repr(float(v)) for v in c) + "]"
 
 
 if __name__ == "__main__":
-    sq = g.sqrt
-    for bits, top, bottom in ((24, 1, 1), (53, 2, 3)):
-        # tanh x = x + x z P(z)/Q(z), z = x^2
-        p, q, e = rational(lambda z: (g.tanh(sq(z)) / sq(z) - 1) / z, lambda z: z * sq(z) / g.tanh(sq(z)), F(2) ** -80, F("0.31"), top, bottom)
-        print(f"// TANH f{32 if bits == 24 else 64}: degrees {top}/{bottom} on [0, 0.31], error 2^{np.log2(e):.2f}")
-        print(show(p, bits), show(q, bits), flush=True)
+    for name, (f, w, lo, hi, degrees) in quotients().items():
+        for bits, (top, bottom) in degrees.items():
+            if len(sys.argv) > 1 and name not in sys.argv[1:]:
+                continue
+            p, q, e = rational(f, w, lo, hi, top, bottom)
+            print(f"// {name} f{32 if bits == 24 else 64}: degrees {top}/{bottom} on [{float(lo):.6g}, {float(hi):.6g}], error 2^{np.log2(e):.2f}")
+            print(show(p, bits), show(q, bits), flush=True)
     for name, (f, w, lo, hi, degrees) in table().items():
         if len(sys.argv) > 1 and name not in sys.argv[1:]:
             continue

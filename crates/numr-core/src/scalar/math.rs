@@ -10,13 +10,17 @@
 //! Rules kept here: straight-line code, no table look-up, no step that relies on `mul_add` being fused or on its being
 //! unfused, no `(a + b) - a`. An exact split clears low bits of the pattern, which no compiler re-associates away.
 
+mod circular;
 pub mod double;
+mod hyperbolic;
 pub mod single;
 
 #[cfg(test)]
 mod tests;
 
 use super::{Float, Int, Scalar};
+use circular::{acos, asin, atan, tan};
+use hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};
 use std::f64::consts::{FRAC_2_PI, LOG2_E};
 
 /// The constants of one floating-point format. Polynomials list the lowest power first.
@@ -55,6 +59,30 @@ trait Width {
     const ERF: &[f64];
     /// (-ln erfc x)/x, x from 0.89 to [`Self::ERF_HIGH`].
     const ERFC: &[f64];
+    /// (tan r - r)/r³ in r² as a quotient, |r| <= π/4; also for the others up to the given |x|.
+    const TAN: [&[f64]; 2];
+    /// (1/r - cot r)/r in r², |r| <= π/4.
+    const COT: &[f64];
+    /// asin, |x| <= 0.5.
+    const ASIN: [&[f64]; 2];
+    /// atan, |x| <= 1.
+    const ATAN: [&[f64]; 2];
+    /// (sinh x - x)/x³ in x², |x| <= 1.
+    const SINH: &[f64];
+    /// asinh, |x| <= 1.2.
+    const ASINH: [&[f64]; 2];
+    /// atanh, |x| <= 0.5.
+    const ATANH: [&[f64]; 2];
+    /// (acosh(1 + t)/√(2t) - 1)/t, t <= 1.
+    const ACOSH: [&[f64]; 2];
+    /// e^(x²)·(x + ½)·erfc x - 19/32 in 1/(x + ½) as a quotient, x >= 0.5.
+    const ERFCX: [&[f64]; 2];
+    /// erfc is 0 from here on.
+    const ERFC_HIGH: f64;
+    /// log10 2: a head and the rest.
+    const LOG10_2: [f64; 2];
+    /// Low bits to clear so that the cube of a number is exact.
+    const CUBE_TAIL_BITS: i64;
     /// erf is 1 from here on.
     const ERF_HIGH: f64;
     /// π/2 in four parts; multiples of the first three by whole numbers below the limit's are exact.
@@ -93,6 +121,13 @@ fn horner<T: Scalar>(x: T, c: &[f64]) -> T {
 /// 2ⁿ.
 const fn two_to(n: i64) -> f64 {
     f64::from_bits(((1023 + n) as u64) << 52)
+}
+
+/// What x³·P(x²)/Q(x²) adds to `x` in an odd series.
+#[inline(always)]
+fn odd_tail<T: Scalar>(x: T, [p, q]: [&[f64]; 2]) -> T {
+    let z = x * x;
+    (x * z) * (horner(z, p) / horner(z, q))
 }
 
 /// The smaller of `x` and `high`; NaN stays. One instruction, unlike [`Scalar::min`], which looks at both sides.
@@ -169,6 +204,13 @@ fn exp_near<W: Width, T: Float>(r: T) -> T {
     (r * r).mul_add(horner(r, W::EXP), r) + T::lit(1.0)
 }
 
+/// eˣ where it is neither subnormal nor infinite.
+#[inline(always)]
+fn exp_normal<W: Width, T: Float>(x: T) -> T {
+    let (n, r) = reduce_exp::<W, T>(x);
+    exp_near::<W, T>(r) * power::<W, T>(n, 0)
+}
+
 #[inline(always)]
 fn exp<W: Width, T: Float>(x: T) -> T {
     let (n, r) = reduce_exp::<W, T>(at_least(at_most(x, W::EXP_RANGE[1]), W::EXP_RANGE[0]));
@@ -188,21 +230,16 @@ fn half_expm1<W: Width, T: Float>(x: T) -> T {
 }
 
 #[inline(always)]
+fn exp2<W: Width, T: Float>(x: T) -> T {
+    let x = at_least(at_most(x, W::POW_RANGE[1]), W::POW_RANGE[0]);
+    let n = x.round();
+    scale::<W, T>((x - n).mul_add(horner(x - n, W::EXP2), T::lit(1.0)), n)
+}
+
+#[inline(always)]
 fn expm1<W: Width, T: Float>(x: T) -> T {
     let y = half_expm1::<W, T>(at_least(at_most(x, W::EXP_RANGE[1]), W::EXPM1_LOW));
     T::select(x.abs().lt(T::lit(W::TINY)), x, y + y)
-}
-
-/// x + x³·P(x²)/Q(x²) up to 0.55; then h/(h + 1) with h = (e^(2x) - 1)/2. One division serves both.
-#[inline(always)]
-fn tanh<W: Width, T: Float>(x: T) -> T {
-    let a = at_most(x.abs(), W::TANH_HIGH);
-    let z = a * a;
-    let h = half_expm1::<W, T>(a + a);
-    let small = a.lt(T::lit(0.55));
-    let top = T::select(small, a * z * horner(z, W::TANH[0]), h);
-    let bottom = T::select(small, horner(z, W::TANH[1]), h + T::lit(1.0));
-    flip::<W, T>(T::select(small, a, T::lit(0.0)) + top / bottom, x.to_bits())
 }
 
 /// x + x·P(x²) up to 0.9, then 1 - e^(-x·Q(x)): the exponent need not be better than the format gives, as erfc is small.
@@ -210,8 +247,7 @@ fn tanh<W: Width, T: Float>(x: T) -> T {
 fn erf<W: Width, T: Float>(x: T) -> T {
     let a = at_most(x.abs(), W::ERF_HIGH);
     let small = a.mul_add(horner(a * a, W::ERF), a);
-    let (n, r) = reduce_exp::<W, T>(-a * horner(a, W::ERFC));
-    let large = T::lit(1.0) - exp_near::<W, T>(r) * power::<W, T>(n, 0);
+    let large = T::lit(1.0) - exp_normal::<W, T>(-a * horner(a, W::ERFC));
     flip::<W, T>(T::select(a.lt(T::lit(0.9)), small, large), x.to_bits())
 }
 
@@ -237,12 +273,12 @@ fn split_any<W: Width, T: Float>(x: T, low: f64) -> (T, T) {
 /// Where a logarithm's significand starts: √½, so that ln is accurate about 1.
 const LOW: f64 = std::f64::consts::FRAC_1_SQRT_2;
 
-/// `y` for x > 0, else what a logarithm gives there: -∞ at 0, NaN below, `x` for infinite and NaN `x`.
+/// `y` for finite x > 0, else what a logarithm gives there: -∞ at 0, NaN below, `x` for infinite and NaN `x`.
 #[inline(always)]
 fn log_edges<T: Float>(x: T, y: T) -> T {
-    let edge = T::select(x.eq(T::lit(0.0)), T::lit(f64::NEG_INFINITY), x);
-    let edge = T::select(x.lt(T::lit(0.0)), T::lit(f64::NAN), edge);
-    T::select(x.gt(T::lit(0.0)) & x.lt(T::lit(f64::INFINITY)), y, edge)
+    let y = T::select(x.eq(T::lit(0.0)), T::lit(f64::NEG_INFINITY), y);
+    let y = T::select(x.lt(T::lit(f64::INFINITY)), y, x);
+    T::select(x.lt(T::lit(0.0)), T::lit(f64::NAN), y)
 }
 
 #[inline(always)]
@@ -265,7 +301,7 @@ fn log1p<W: Width, T: Float>(x: T) -> T {
     T::select(x.abs().lt(T::lit(W::TINY)), x, y)
 }
 
-/// An angle as quadrant·π/2 + r + r2: the quadrant in the low bits, |r| <= π/4, `r2` below half a unit of `r`.
+/// An angle as quadrant·π/2 + r + r2: the quadrant in the low bits, |r + r2| <= π/4, `r2` small beside `r` unless the sum is.
 type Angle<T> = (<T as Float>::Bits, T, T);
 
 /// 0 <= a < [`Width::TRIG_LIMIT`], by Cody and Waite.
@@ -395,6 +431,68 @@ fn log2_parts<W: Width, T: Float>(x: T) -> (T, T) {
         + pick([a2, 0.0, b2, d2]);
     let high = head::<W, T>(base + (linear + tail));
     (high, ((base - high) + linear) + tail)
+}
+
+#[inline(always)]
+fn log2<W: Width, T: Float>(x: T) -> T {
+    let (high, tail) = log2_parts::<W, T>(x);
+    log_edges(x, high + tail)
+}
+
+#[inline(always)]
+fn log10<W: Width, T: Float>(x: T) -> T {
+    let (high, tail) = log2_parts::<W, T>(x);
+    let [c, rest] = W::LOG10_2.map(T::lit);
+    log_edges(x, high * c + high.mul_add(rest, tail * (c + rest)))
+}
+
+/// m·8^k with m from 1 to 8: a cubic start, then y·∛(m/y³) from the series in r = m/y³ - 1, where the last y is so short
+/// that y³ is exact.
+#[inline(always)]
+fn cbrt<W: Width, T: Float>(x: T) -> T {
+    let a = x.abs();
+    let (m, e) = split_any::<W, T>(a, 0.5);
+    // e - 1 = 3k + 0, 1, 2; the fraction is never near a whole number.
+    let k = ((e - T::lit(0.5)) * T::lit(1.0 / 3.0)).floor();
+    let m = m * power::<W, T>(k.mul_add(T::lit(-3.0), e), 0);
+    let refine = |y: T| {
+        let cube = y * y * y;
+        let r = (m - cube) / cube;
+        let series = horner(r, &[1.0 / 3.0, -1.0 / 9.0, 5.0 / 81.0, -10.0 / 243.0]);
+        (y * r).mul_add(series, y)
+    };
+    let y = refine(horner(m, &[0.62729686, 0.4491914, -0.083774164, 0.009583671, -0.00043209255]));
+    let y = T::from_bits(y.to_bits() & int::<T>(-1 << W::CUBE_TAIL_BITS));
+    let y = flip::<W, T>(refine(y) * power::<W, T>(k, 0), x.to_bits());
+    T::select(a.gt(T::lit(0.0)) & a.lt(T::lit(f64::INFINITY)), y, x)
+}
+
+/// (1 - x) - x·P(x²) for |x| < 0.8; then e^(-x²)·t·(19/32 + P(t)/Q(t)) with t = 1/(x + ½), the square in two parts;
+/// 2 minus that for negative `x`.
+#[inline(always)]
+fn erfc<W: Width, T: Float>(x: T) -> T {
+    let (a, one) = (at_most(x.abs(), W::ERFC_HIGH), T::lit(1.0));
+    let small = (one - x) - x * horner(x * x, W::ERF);
+    let shifted = a + T::lit(0.5);
+    let t = one / shifted;
+    let [p, q] = W::ERFCX;
+    let (c, part) = (T::lit(19.0 / 32.0), horner(t, p) / horner(t, q));
+    let top = c + part;
+    let factor = top / shifted;
+    let a1 = head::<W, T>(a);
+    let (square, rest) = (a1 * a1, (a - a1) * (a + a1));
+    let n = ((square + rest) * T::lit(-LOG2_E)).round();
+    let (r1, r2) = (n.mul_add(T::lit(-W::LN2[0]), -square), n.mul_add(T::lit(-W::LN2[1]), -rest));
+    let r = r1 + r2;
+    // The factor times eʳ in one rounding: what factor·(x + ½) lacks of `top`, which is 0.6 or near it, and `top` and r of
+    // their sums goes into the exponent.
+    let (product, tail) = two_prod::<W, T>(factor, a);
+    let lack = (((top - product) - factor * T::lit(0.5)) - tail) + ((c - top) + part);
+    let miss = lack.mul_add(T::lit(1.0 / 0.6), (r1 - r) + r2);
+    let grow = (r * r).mul_add(horner(r, W::EXP), miss) + r;
+    let large = scale::<W, T>(factor.mul_add(grow, factor), n);
+    let large = T::select(x.lt(T::lit(0.0)), T::lit(2.0) - large, large);
+    T::select(a.lt(T::lit(0.8)), small, large)
 }
 
 /// 2^(y·log2|x|), the product in two parts; then the cases of IEEE 754.

@@ -9,7 +9,8 @@ struct Single;
 /// Below this |x|, `sin_bounded` and `cos_bounded` are `sin` and `cos`.
 pub const TRIG_LIMIT: f64 = 12000.0;
 
-width!(Single: exp expm1 ln log1p sin cos sin_bounded cos_bounded tanh erf);
+width!(Single: exp expm1 exp2 ln log1p log2 log10 sin cos sin_bounded cos_bounded tan asin acos atan sinh cosh tanh
+    asinh acosh atanh cbrt erf erfc);
 
 impl Width for Single {
     const MANTISSA: i64 = 23;
@@ -36,6 +37,31 @@ impl Width for Single {
     const ERF: &[f64] = &[0.12837917, -0.3761263, 0.11283624, -0.02685556, 0.005191753, -0.0008039753, 7.9431e-05];
     // Error 2^-30.1 of 1.
     const ERFC: &[f64] = &[1.1286354, 0.6352043, 0.1061495, -0.02368707, 0.003607137, -0.0003141504, 1.0370031e-05];
+    // Error 2^-35.2 of tan.
+    const TAN: [&[f64]; 2] = [&[0.33333334, -0.01489658], &[1.0, -0.44468978, 0.015971389]];
+    // Error 2^-27.1 of asin.
+    const ASIN: [&[f64]; 2] = [&[0.16666587, -0.042743362, -0.008656325], &[1.0, -0.7066293]];
+    // Error 2^-28.8 of atan.
+    const ATAN: [&[f64]; 2] = [&[-0.33333313, -0.2235846, -0.0071798842, 0.0004929122], &[1.0, 1.2707393, 0.35554177]];
+    // Error 2^-27.4 of asinh.
+    const ASINH: [&[f64]; 2] =
+        [&[-0.1666663, -0.107998855, -0.0045154523, 0.0002247337], &[1.0, 1.0979506, 0.25359896]];
+    // Error 2^-27.2 of atanh.
+    const ATANH: [&[f64]; 2] = [&[0.33333263, -0.18528582], &[1.0, -1.1559289, 0.26572096]];
+    // Error 2^-30.7 of acosh.
+    const ACOSH: [&[f64]; 2] = [&[-0.083333306, -0.02528002, -0.0003683819], &[1.0, 0.5283541, 0.056370046]];
+    // Error 2^-27.3 of cot.
+    const COT: &[f64] = &[0.33333305, 0.022226537, 0.0020962802, 0.0002481935];
+    // Error 2^-31.6 of sinh.
+    const SINH: &[f64] = &[0.16666667, 0.0083333105, 0.00019842896, 2.7822132e-06];
+    // Error 2^-29.7 of erfc.
+    const ERFCX: [&[f64]; 2] = [
+        &[-0.029560324, 0.20220426, 0.4181871, 0.963926, 0.23695466, -1.1983324],
+        &[1.0, 2.7023814, 6.877652, 8.085334, 6.3965135, 1.9832422],
+    ];
+    const ERFC_HIGH: f64 = 10.1;
+    const LOG10_2: [f64; 2] = [0.301025390625, 4.605039066518657e-06];
+    const CUBE_TAIL_BITS: i64 = 16;
     const ERF_HIGH: f64 = 3.93;
     const HALF_PI: [f64; 4] = [1.5703125, 0.0004837512969970703, 7.549533620476723e-08, 2.5633440682570896e-12];
     const HALF_PI_2: [f64; 2] = [1.5707963705062866, -4.371138828673793e-08];
