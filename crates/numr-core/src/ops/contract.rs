@@ -13,6 +13,17 @@ impl<R: Runtime> Tensor<R> {
     /// the right a column, and its axis is not in the result. **DType**: operands promote; integers wrap, narrow floats
     /// accumulate in f32.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1, 2, 3, 4], &[2, 2], &device);
+    /// let v = Tensor::from_slice(&[1, -1], &[2], &device);
+    /// assert_eq!(x.matmul(&v)?.to_vec::<i32>(), [-1, -1]);
+    /// assert_eq!(x.matmul(&x.t()?)?.to_vec::<i32>(), [5, 11, 11, 25]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::Shape` if the inner sizes differ or an operand is a scalar, `Error::Broadcast` if the leading axes do not
     /// fit together.

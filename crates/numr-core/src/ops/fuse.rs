@@ -15,6 +15,18 @@ use smallvec::SmallVec;
 /// [`Expr::cast`]. The result has the bits of the same ops one by one; nothing is kept in memory in between. It is
 /// differentiable to any order. `/` on integers is integer division here.
 ///
+/// ```
+/// # use numr_core::{DType, Tensor};
+/// # use numr_cpu::{CpuDevice, CpuRuntime};
+/// # let device = CpuDevice::new();
+/// use numr_core::ops::{fuse, map::symbolic::Symbolic};
+/// let x = Tensor::<CpuRuntime>::from_slice(&[-1.0f32, 2.0], &[2], &device);
+/// let y = Tensor::from_slice(&[3.0f32], &[1], &device);
+/// let z = fuse([&x, &y], |[x, y]| (x * y).relu() + 1.0)?;
+/// assert_eq!(z.to_vec::<f32>(), [1.0, 7.0]);
+/// # Ok::<(), numr_core::Error>(())
+/// ```
+///
 /// # Errors
 /// `Error::Broadcast`, `Error::DType` or `Error::DeviceMismatch` where the operands do not fit together.
 pub fn fuse<R: Runtime, const N: usize>(

@@ -31,6 +31,16 @@ pub enum ScatterReduceOp {
 impl<R: Runtime> Tensor<R> {
     /// `y[.., i, ..] = x[.., index[.., i, ..], ..]` along an axis; the result has the index's shape.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1, 2, 3, 4], &[2, 2], &device);
+    /// let index = Tensor::from_slice(&[1u8, 0], &[2, 1], &device);
+    /// assert_eq!(x.gather(1, &index)?.to_vec::<i32>(), [2, 3]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::Shape` unless the index has the tensor's rank and is not larger on the other axes; `Error::Index` out of
     /// range.
@@ -52,6 +62,17 @@ impl<R: Runtime> Tensor<R> {
     }
 
     /// As [`Tensor::scatter`], adding; equal indices add up in the order of `src`.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::zeros(&[3], DType::F32, &device);
+    /// let index = Tensor::from_slice(&[2, 0, 2], &[3], &device);
+    /// let y = x.scatter_add(0, &index, &Tensor::ones(&[3], DType::F32, &device))?;
+    /// assert_eq!(y.to_vec::<f32>(), [1.0, 0.0, 2.0]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::scatter`].
@@ -201,6 +222,15 @@ impl<R: Runtime> Tensor<R> {
     }
 
     /// The elements where the mask holds, row-major, as a vector; the two broadcast.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[3, -1, 4], &[3], &device);
+    /// assert_eq!(x.masked_select(&x.gt(0)?)?.to_vec::<i32>(), [3, 4]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Error::Broadcast`.

@@ -35,6 +35,18 @@ impl<R: Runtime> Tensor<R> {
     /// With smoothing s the wanted distribution is (1 - s)·onehot + s/classes. **Shape**: logits `[classes]` with a
     /// scalar target, or `[n, classes, ..]` with a target `[n, ..]`.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// use numr_core::ops::loss::Reduction;
+    /// let logits = Tensor::<CpuRuntime>::zeros(&[2, 4], DType::F64, &device);
+    /// let target = Tensor::from_slice(&[3, 0], &[2], &device);
+    /// let loss = logits.cross_entropy(&target, 0.0, Reduction::Mean)?;
+    /// assert_eq!(loss.item::<f64>()?, 4f64.ln());
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::Shape` if the target is not the logits without the class axis; `Error::DType` unless it is of integers;
     /// `Error::Argument` for a smoothing outside of 0..=1; `Error::Index` for a class that is not there.

@@ -11,6 +11,16 @@ impl<R: Runtime> Tensor<R> {
     ///
     /// **Shape**: `[.., n]`, weight and bias `[n]`. **DType**: operands promote, to a float.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1.0f64, 3.0], &[2], &device);
+    /// let (weight, bias) = (x.ones_like()?, x.zeros_like()?);
+    /// assert_eq!(x.layer_norm(&weight, &bias, 0.0)?.to_vec::<f64>(), [-1.0, 1.0]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::Shape` unless weight and bias are vectors over the last axis; `Error::DType` for complex numbers.
     pub fn layer_norm(&self, weight: &Tensor<R>, bias: &Tensor<R>, eps: impl Into<f64>) -> Result<Tensor<R>> {

@@ -147,6 +147,16 @@ impl Key {
 
     /// Uniform numbers in `0 <= x < 1`, with every bit that the dtype has for them.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// use numr_core::Key;
+    /// let draw = || Key::new(7).uniform::<CpuRuntime>(&[3], DType::F32, &device);
+    /// assert_eq!(draw()?.to_vec::<f32>(), draw()?.to_vec::<f32>());
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::DType` unless the dtype is a float; `Error::Argument` for a size that overflows.
     pub fn uniform<R: Runtime>(self, shape: &[usize], dtype: DType, device: &R::Device) -> Result<Tensor<R>> {

@@ -37,6 +37,16 @@ macro_rules! folds {
 
 folds! {
     /// Sum over axes. Integers and bool are summed in 64 bits; narrow floats accumulate in f32.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1, 2, 3, 4], &[2, 2], &device);
+    /// assert_eq!(x.sum(0, false)?.to_vec::<i64>(), [4, 6]);
+    /// assert_eq!(x.sum(.., false)?.item::<i64>()?, 10);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
     sum Sum;
     /// Product over axes; dtypes as for [`Tensor::sum`].
     prod Prod;
@@ -89,6 +99,17 @@ impl<R: Runtime> Tensor<R> {
 
     /// Arithmetic mean over axes, NaN of nothing. Integers and bool give a float.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1.0f32, 2.0, 3.0, 6.0], &[2, 2], &device);
+    /// assert_eq!(x.mean(-1, false)?.to_vec::<f32>(), [1.5, 4.5]);
+    /// assert_eq!(x.mean(.., false)?.item::<f32>()?, 3.0);
+    /// assert_eq!(x.mean(&[0], true)?.shape(), [1, 2]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::Axis` for an axis that is not there.
     pub fn mean(&self, axes: impl Into<Axes>, keepdim: bool) -> Result<Tensor<R>> {
@@ -103,6 +124,15 @@ impl<R: Runtime> Tensor<R> {
 
     /// Variance over axes, Σ|x - mean|² / (n - correction), in two passes; NaN where `correction >= n`. A correction of
     /// 1 makes it the unbiased estimate of a sample.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1.0f64, 2.0, 3.0], &[3], &device);
+    /// assert_eq!(x.var(.., false, 1)?.item::<f64>()?, 1.0);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Error::Axis` for an axis that is not there.
@@ -127,6 +157,15 @@ impl<R: Runtime> Tensor<R> {
     }
 
     /// ln Σ eˣ over axes, without overflow; -∞ of nothing or where all are -∞.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1000.0f64, f64::NEG_INFINITY], &[2], &device);
+    /// assert_eq!(x.logsumexp(.., false)?.item::<f64>()?, 1000.0);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Error::Axis` for an axis that is not there.

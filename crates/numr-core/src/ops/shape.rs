@@ -16,6 +16,16 @@ use smallvec::SmallVec;
 impl<R: Runtime> Tensor<R> {
     /// The tensors end to end along an axis. Dtypes promote.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1, 2], &[1, 2], &device);
+    /// assert_eq!(Tensor::cat(&[&x, &x], 0)?.shape(), [2, 2]);
+    /// assert_eq!(Tensor::cat(&[&x, &x], -1)?.to_vec::<i32>(), [1, 2, 1, 2]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// `Error::Argument` for no tensor, `Error::Axis`, `Error::Shape` if they differ on another axis.
     pub fn cat(tensors: &[&Tensor<R>], dim: isize) -> Result<Tensor<R>> {
@@ -106,6 +116,15 @@ impl<R: Runtime> Tensor<R> {
     }
 
     /// The tensor with `value` around it: `(before, after)` elements for each axis.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[1, 2], &[2], &device);
+    /// assert_eq!(x.pad(&[(1, 2)], 7)?.to_vec::<i32>(), [7, 1, 2, 7, 7]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
     ///
     /// # Errors
     /// `Error::Argument` unless there is one pair for each axis.

@@ -27,6 +27,17 @@ impl<R: Runtime> Tensor<R> {
 
     /// [`Tensor::sort`] and [`Tensor::argsort`] at once.
     ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// # let device = CpuDevice::new();
+    /// let x = Tensor::<CpuRuntime>::from_slice(&[3.0f32, f32::NAN, 1.0], &[3], &device);
+    /// let (values, order) = x.sort_with_indices(0, false)?;
+    /// assert_eq!(order.to_vec::<i64>(), [2, 0, 1]);
+    /// assert_eq!(values.to_vec::<f32>()[..2], [1.0, 3.0]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::sort`].
     pub fn sort_with_indices(&self, dim: isize, descending: bool) -> Result<(Tensor<R>, Tensor<R>)> {

@@ -10,10 +10,11 @@ fn all_forms_agree() {
     for y in [&a * 2.0, 2.0 * &a, a.clone() * 2, 2 * a.clone(), &a * 2i64] {
         assert_eq!(y.to_vec::<f64>(), [0.0, 2.0, 4.0]);
     }
-    assert_eq!(T::to_vec::<f64>(&(1.0 / &b))[0], 0.1);
-    assert_eq!(T::to_vec::<f64>(&(1 - &a)), [1.0, 0.0, -1.0]);
+    assert_eq!((1.0 / &b).to_vec::<f64>()[0], 0.1);
+    assert_eq!((1 - &a).to_vec::<f64>(), [1.0, 0.0, -1.0]);
     assert_eq!((-&a).to_vec::<f64>()[2], -2.0);
     assert_eq!((&t(&[-7i32, 7], &[2]) % 4).to_vec::<i32>(), [-3, 3]);
+    assert_eq!((2.0 * &a + 2 * (&a - 1.0f32)).abs().expect("abs").to_vec::<f64>(), [2.0, 2.0, 6.0]);
     let mut c = a.clone();
     c += &b;
     c -= 1;
