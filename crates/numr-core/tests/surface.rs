@@ -10,6 +10,8 @@ mod index;
 mod network;
 #[path = "surface/operator.rs"]
 mod operator;
+#[path = "surface/plain.rs"]
+mod plain;
 #[path = "surface/random.rs"]
 mod random;
 #[path = "surface/reduce.rs"]
@@ -19,7 +21,7 @@ mod shape;
 #[path = "surface/show.rs"]
 mod show;
 
-use numr_core::{DType, Element, Error, Result, Tensor};
+use numr_core::{DType, Element, Error, Result, Runtime, Tensor};
 use numr_cpu::{CpuDevice, CpuRuntime};
 
 type T = Tensor<CpuRuntime>;
@@ -39,7 +41,7 @@ fn count(shape: &[usize]) -> T {
 }
 
 /// Views of one tensor that reach its elements in different ways: each with its elements in row-major order.
-fn layouts(x: &T) -> Vec<(&'static str, T)> {
+fn layouts<R: Runtime>(x: &Tensor<R>) -> Vec<(&'static str, Tensor<R>)> {
     let all = numr_core::s![..., ..;-1];
     let mut views = vec![("as it is", x.clone())];
     if x.ndim() > 0 {
@@ -47,13 +49,13 @@ fn layouts(x: &T) -> Vec<(&'static str, T)> {
     }
     if x.ndim() > 1 {
         views.push(("transposed", x.t().expect("two axes").contiguous().t().expect("two axes")));
-        let wide = T::cat(&[x, x], 1).expect("joins");
+        let wide = Tensor::cat(&[x, x], 1).expect("joins");
         views.push(("offset", wide.narrow(1, x.shape()[1], x.shape()[1]).expect("narrows")));
     }
     views
 }
 
-fn close(got: &T, want: &[f64], tolerance: f64) {
+fn close<R: Runtime>(got: &Tensor<R>, want: &[f64], tolerance: f64) {
     let got = got.cast(DType::F64).expect("casts").to_vec::<f64>();
     assert_eq!(got.len(), want.len());
     for (g, w) in got.iter().zip(want) {
