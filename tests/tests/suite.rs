@@ -3,4 +3,5 @@
 mod suite {
     mod compilers;
     mod golden;
+    mod printers;
 }
