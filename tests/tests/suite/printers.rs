@@ -1,29 +1,33 @@
 //! Printed kernels are accepted by the compilers that will see them, and are right.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use numr_core::ops::map::Row;
 use numr_core::scalar::graph::{Class, Graph};
 use numr_core::scalar::print::{Access, MapKernel, cuda, wgsl};
 use numr_core::scalar::program::{ArgType, Program};
-use numr_core::{DType, Error};
+use numr_core::{DType, Error, Result};
 use numr_tests::compilers::{Nvrtc, validate_wgsl};
 
-/// A program and where it comes from: row, order of the derivative, dtype of the arguments.
-type Case = (String, Arc<Program>);
+/// A program and where it comes from: `pow/0/1 f32` is ∂²/∂x∂y of `pow` on f32.
+struct Case {
+    name: String,
+    order: usize,
+    dtype: DType,
+    program: Arc<Program>,
+}
 
-/// The row and its derivatives up to an order: `add`, `add/0`, `add/0/1`, ....
-fn derivatives(row: Row, order: usize) -> Vec<(String, Arc<Graph>)> {
-    let mut all = vec![(row.name().to_owned(), row.graph().clone())];
-    let mut last = all.clone();
-    for _ in 0..order {
-        let slopes = |(name, graph): &(String, Arc<Graph>)| {
-            let partials = graph.partials().iter().enumerate();
-            partials.filter_map(|(k, p)| Some((format!("{name}/{k}"), p.clone()?))).collect::<Vec<_>>()
-        };
-        last = last.iter().flat_map(slopes).collect();
-        all.extend(last.iter().cloned());
+/// The row and its derivatives up to order 2, each by its name and order.
+fn derivatives(row: Row) -> Vec<(String, usize, Arc<Graph>)> {
+    let mut all = vec![(row.name().to_owned(), 0, row.graph().clone())];
+    let mut at = 0;
+    while at < all.len() && all[at].1 < 2 {
+        let (name, order, graph) = all[at].clone();
+        let slopes = graph.partials().iter().enumerate();
+        all.extend(slopes.filter_map(|(k, p)| Some((format!("{name}/{k}"), order + 1, p.clone()?))));
+        at += 1;
     }
     all
 }
@@ -40,17 +44,16 @@ fn lower(graph: &Graph, dtype: DType) -> Option<Arc<Program>> {
     }
 }
 
-/// Every row on every dtype; derivatives to order 2.
+/// Every row and its derivatives on every dtype that they take; each program once.
 fn cases() -> Vec<Case> {
-    let mut seen = HashMap::new();
+    let mut seen = HashSet::new();
     let mut cases = Vec::new();
     for &row in Row::ALL {
-        for (name, graph) in derivatives(row, 2) {
+        for (name, order, graph) in derivatives(row) {
             for dtype in DType::ALL {
                 let Some(program) = lower(&graph, dtype) else { continue };
-                let key = format!("{program:?}");
-                if seen.insert(key, ()).is_none() {
-                    cases.push((format!("{name} {dtype}"), program));
+                if seen.insert(format!("{program:?}")) {
+                    cases.push(Case { name: format!("{name} {dtype}"), order, dtype, program });
                 }
             }
         }
@@ -58,33 +61,101 @@ fn cases() -> Vec<Case> {
     cases
 }
 
+impl Case {
+    fn kernel(&self, scalars: u32, access: Access, wide: bool) -> MapKernel<'_> {
+        MapKernel { program: &self.program, scalars, access, wide }
+    }
+
+    /// Contiguous; of the rows themselves the strided kernels too, with a scalar last where there are two arguments.
+    fn kernels(&self) -> Vec<MapKernel<'_>> {
+        let mut kernels = vec![self.kernel(0, Access::Contiguous, false)];
+        if self.order == 0 {
+            let last = if self.program.args.len() > 1 { 1 << (self.program.args.len() - 1) } else { 0 };
+            kernels.push(self.kernel(last, Access::Strided { rank: 3 }, false));
+            if self.dtype == DType::F32 {
+                kernels.push(self.kernel(last, Access::Contiguous, true));
+                kernels.push(self.kernel(0, Access::Strided { rank: 0 }, false));
+                kernels.push(self.kernel(0, Access::Strided { rank: 2 }, true));
+            }
+        }
+        kernels
+    }
+}
+
+/// `Some`, or a refusal that is noted.
+fn printed<T>(case: &Case, result: Result<T>, refused: &mut BTreeSet<String>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(Error::Unsupported { op, dtype, .. }) => {
+            let dtype = dtype.map(|d| d.to_string()).unwrap_or_default();
+            refused.insert(format!("{op} {dtype}"));
+            None
+        }
+        Err(other) => panic!("{}: {other}", case.name),
+    }
+}
+
+/// What neither language can do. Besides, WGSL has no 64-bit indices.
+const REFUSED: [&str; 2] = ["pow c128", "pow c64"];
+
 #[test]
-fn count() {
-    let cases = cases();
-    let start = std::time::Instant::now();
-    let mut failed = 0;
-    for (name, program) in &cases {
-        let kernel = MapKernel { program, scalars: 0, access: Access::Contiguous, wide: false };
-        match wgsl::map(&kernel) {
-            Ok(shader) => {
-                if let Err(e) = validate_wgsl(&shader.source) {
-                    failed += 1;
-                    if failed < 6 { println!("{name}: {e}\n{}", shader.source); }
+fn wgsl_is_valid() {
+    let (mut refused, mut count, mut f64s, mut int64s) = (BTreeSet::new(), 0, 0, 0);
+    for case in cases() {
+        for kernel in case.kernels() {
+            if kernel.wide {
+                assert!(matches!(wgsl::map(&kernel), Err(Error::Unsupported { dtype: None, .. })));
+                continue;
+            }
+            let Some(shader) = printed(&case, wgsl::map(&kernel), &mut refused) else { continue };
+            if let Err(error) = validate_wgsl(&shader.source) {
+                panic!("{}: {error}\n{}", case.name, shader.source);
+            }
+            count += 1;
+            f64s += usize::from(shader.f64);
+            int64s += usize::from(shader.int64);
+        }
+    }
+    println!("{count} WGSL kernels are valid; {f64s} use f64, {int64s} use 64-bit integers");
+    assert!(count > 1000, "the table has shrunk to {count} kernels");
+    assert_eq!(refused.iter().map(String::as_str).collect::<Vec<_>>(), REFUSED);
+}
+
+/// Rows on every dtype and derivatives on the four that matter most compile for each architecture, the rest for the newest:
+/// nothing in them depends on it.
+#[test]
+fn cuda_compiles() {
+    let Some(nvrtc) = Nvrtc::find() else { return };
+    let widely = |c: &Case| c.order == 0 || [DType::F32, DType::F64, DType::I32, DType::U32].contains(&c.dtype);
+    let (wide, narrow): (Vec<Case>, Vec<Case>) = cases().into_iter().partition(widely);
+    let units = wide.chunks(48).map(|unit| (unit, ["sm_75", "sm_80", "sm_90a"].as_slice()));
+    let units: Vec<_> = units.chain(narrow.chunks(48).map(|unit| (unit, ["sm_90a"].as_slice()))).collect();
+    let next = AtomicUsize::new(0);
+    let compile = || {
+        let (mut refused, mut count) = (BTreeSet::new(), 0);
+        while let Some(&(unit, architectures)) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut module = cuda::Module::default();
+            for case in unit {
+                for kernel in case.kernels() {
+                    count += usize::from(printed(case, module.map(&kernel), &mut refused).is_some());
                 }
             }
-            Err(e) => println!("{name}: {e}"),
+            for architecture in architectures {
+                if let Err(log) = nvrtc.compile(&module.source(), architecture) {
+                    panic!("{} .. on {architecture}: {log}", unit[0].name);
+                }
+            }
         }
-    }
-    println!("{} cases, {failed} failed {:?}", cases.len(), start.elapsed());
-    let Some(nvrtc) = Nvrtc::find() else { return };
-    for chunk in cases.chunks(64) {
-        let start = std::time::Instant::now();
-        let mut module = cuda::Module::default();
-        for (_, program) in chunk {
-            let kernel = MapKernel { program, scalars: 0, access: Access::Contiguous, wide: false };
-            let _ = module.map(&kernel);
-        }
-        if let Err(e) = nvrtc.compile(&module.source(), "sm_80") { println!("{}", e.lines().take(12).collect::<Vec<_>>().join("\n")); }
-        println!("chunk {:?}", start.elapsed());
-    }
+        (refused, count)
+    };
+    let (mut refused, count) = std::thread::scope(|scope| {
+        let other = scope.spawn(compile);
+        let (mut refused, count) = compile();
+        let (more, rest) = other.join().expect("the other half compiles");
+        refused.extend(more);
+        (refused, count + rest)
+    });
+    println!("{count} CUDA kernels compile");
+    refused.retain(|r| !REFUSED.contains(&r.as_str()));
+    assert_eq!(refused, BTreeSet::new());
 }

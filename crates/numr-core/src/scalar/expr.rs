@@ -1,11 +1,12 @@
 //! The symbol: a body run on [`Expr`] writes itself down as a [`super::graph::Graph`].
 
 use super::graph::{Bin, Id, Node, Un};
+use super::lane::{F32, F64, I32, I64};
 use super::{Float, Int, Mask, Scalar};
 use crate::dtype::DType;
 use crate::element::Lit;
 use crate::ops::map::Row;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Sub};
 
@@ -16,7 +17,7 @@ pub struct Arena(RefCell<(Vec<Node>, HashMap<Node, Id>)>);
 /// A value in an expression under construction.
 ///
 /// A constant needs no arena until it meets something that has one; operations on constants alone are done at once,
-/// in `f64`.
+/// in `f64` unless the body is made for one dtype.
 #[derive(Clone, Copy)]
 pub enum Expr<'a> {
     /// A constant.
@@ -145,102 +146,140 @@ impl<'a> Expr<'a> {
     }
 }
 
-fn fold_un(u: Un, l: Lit) -> Lit {
-    use super::lane::F64;
-    let x = F64::<false>(l.to_f64());
-    let r = match u {
-        Un::Neg => -x,
-        Un::Abs => x.abs(),
-        Un::Sqrt => x.sqrt(),
-        Un::Floor => x.floor(),
-        Un::Ceil => x.ceil(),
-        Un::Round => x.round(),
-        Un::Trunc | Un::ToInt => x.trunc(),
-        Un::Exp => x.exp(),
-        Un::Expm1 => x.expm1(),
-        Un::Ln => x.ln(),
-        Un::Log1p => x.log1p(),
-        Un::Sin => x.sin(),
-        Un::Cos => x.cos(),
-        Un::Tanh => x.tanh(),
-        Un::Erf => x.erf(),
-        Un::FromInt | Un::Real => x,
-        Un::Imag => F64(match l {
-            Lit::Complex(_, im) => im,
-            _ => 0.0,
-        }),
-        Un::Conj => {
-            return match l {
-                Lit::Complex(re, im) => Lit::Complex(re, -im),
-                real => real,
-            };
-        }
-        Un::Not => {
-            return match l {
-                Lit::Bool(b) => Lit::Bool(!b),
-                l => Lit::Int(!l.to_i64()),
-            };
-        }
-        // The width is not known here; bodies write such constants down instead.
-        Un::ToBits | Un::FromBits => unreachable!("bit patterns of constants are written as constants"),
-    };
-    match l {
-        Lit::Int(i) if u == Un::Neg => Lit::Int(i.wrapping_neg()),
-        Lit::Int(i) if u == Un::Abs => Lit::Int(i.wrapping_abs()),
-        _ => Lit::Float(r.0),
+thread_local! {
+    /// The type in which constants are folded.
+    static WIDTH: Cell<DType> = const { Cell::new(DType::F64) };
+}
+
+/// Runs a body that is made for this compute dtype (`F32` or `F64`): its constants, alone, are computed in it as the
+/// lanes would, and may be taken apart into bits.
+pub(crate) fn folding_in<T>(dtype: DType, body: impl FnOnce() -> T) -> T {
+    let before = WIDTH.replace(dtype);
+    let answer = body();
+    WIDTH.set(before);
+    answer
+}
+
+/// A lane that folds constants.
+trait Fold: Float<Mask = bool> {
+    fn value(self) -> f64;
+    fn whole(i: Self::Bits) -> i64;
+}
+
+impl Fold for F32<true> {
+    fn value(self) -> f64 {
+        self.0.into()
+    }
+    fn whole(i: I32) -> i64 {
+        i.0.into()
     }
 }
 
-fn fold_bin(b: Bin, x: Lit, y: Lit) -> Lit {
-    use super::lane::{F64, I64};
-    if let (Lit::Int(p), Lit::Int(q)) = (x, y) {
-        let (p, q) = (I64(p), I64(q));
-        let r = match b {
-            Bin::Add => p + q,
-            Bin::Sub => p - q,
-            Bin::Mul => p * q,
-            Bin::Div => p / q,
-            Bin::Rem => p % q,
-            Bin::Max => p.max(q),
-            Bin::Min => p.min(q),
-            Bin::Pow => p.pow(q),
-            Bin::And => p & q,
-            Bin::Or => p | q,
-            Bin::Xor => p ^ q,
-            Bin::Shl => p.shl(q),
-            Bin::Shr => p.shr(q),
-            Bin::ShrLogical => p.shr_logical(q),
-            Bin::MulHi => p.mul_hi(q),
-            Bin::Eq => return Lit::Bool(p.eq(q)),
-            Bin::Ne => return Lit::Bool(p.ne(q)),
-            Bin::Lt => return Lit::Bool(p.lt(q)),
-            Bin::Le => return Lit::Bool(p.le(q)),
-            Bin::Complex => return Lit::Complex(x.to_f64(), y.to_f64()),
-        };
-        return Lit::Int(r.0);
+impl Fold for F64<true> {
+    fn value(self) -> f64 {
+        self.0
     }
-    let truth = |l: Lit| l.to_f64() != 0.0;
-    let (p, q) = (F64::<false>(x.to_f64()), F64::<false>(y.to_f64()));
-    let r = match b {
-        Bin::Add => p + q,
-        Bin::Sub => p - q,
-        Bin::Mul => p * q,
-        Bin::Div => p / q,
-        Bin::Rem => p % q,
-        Bin::Max => p.max(q),
-        Bin::Min => p.min(q),
-        Bin::Pow => p.pow(q),
-        Bin::And => return Lit::Bool(truth(x) && truth(y)),
-        Bin::Or => return Lit::Bool(truth(x) || truth(y)),
-        Bin::Xor => return Lit::Bool(truth(x) != truth(y)),
-        Bin::Eq => return Lit::Bool(p.eq(q)),
-        Bin::Ne => return Lit::Bool(p.ne(q)),
-        Bin::Lt => return Lit::Bool(p.lt(q)),
-        Bin::Le => return Lit::Bool(p.le(q)),
-        Bin::Complex => return Lit::Complex(p.0, q.0),
-        Bin::Shl | Bin::Shr | Bin::ShrLogical | Bin::MulHi => unreachable!("bodies use Int for these"),
+    fn whole(i: I64) -> i64 {
+        i.0
+    }
+}
+
+fn fold_un(u: Un, l: Lit) -> Lit {
+    if WIDTH.get() == DType::F32 { fold_un_in::<F32<true>>(u, l) } else { fold_un_in::<F64<true>>(u, l) }
+}
+
+fn fold_bin(b: Bin, x: Lit, y: Lit) -> Lit {
+    if WIDTH.get() == DType::F32 { fold_bin_in::<F32<true>>(b, x, y) } else { fold_bin_in::<F64<true>>(b, x, y) }
+}
+
+fn fold_un_in<F: Fold>(u: Un, l: Lit) -> Lit {
+    let (x, i) = (F::lit(l.to_f64()), F::Bits::int(l.to_i64()));
+    let whole = |i| Lit::Int(F::whole(i));
+    let r = match (u, l) {
+        (Un::Neg, Lit::Int(_)) => return whole(-i),
+        (Un::Abs, Lit::Int(_)) => return whole(i.abs()),
+        (Un::Not, Lit::Bool(b)) => return Lit::Bool(!b),
+        (Un::Conj, Lit::Complex(re, im)) => return Lit::Complex(re, -im),
+        (Un::Imag, Lit::Complex(_, im)) => return Lit::Float(im),
+        (Un::Imag, _) => return Lit::Float(0.0),
+        (Un::Conj, real) => return real,
+        (Un::Not, _) => return whole(!i),
+        (Un::ToBits, _) => return whole(x.to_bits()),
+        (Un::ToInt, _) => return whole(x.to_int()),
+        (Un::FromBits, _) => F::from_bits(i),
+        (Un::FromInt, _) => F::from_int(i),
+        (Un::Real, _) => x,
+        (Un::Neg, _) => -x,
+        (Un::Abs, _) => x.abs(),
+        (Un::Sqrt, _) => x.sqrt(),
+        (Un::Floor, _) => x.floor(),
+        (Un::Ceil, _) => x.ceil(),
+        (Un::Round, _) => x.round(),
+        (Un::Trunc, _) => x.trunc(),
+        (Un::Exp, _) => x.exp(),
+        (Un::Expm1, _) => x.expm1(),
+        (Un::Ln, _) => x.ln(),
+        (Un::Log1p, _) => x.log1p(),
+        (Un::Sin, _) => x.sin(),
+        (Un::Cos, _) => x.cos(),
+        (Un::Tanh, _) => x.tanh(),
+        (Un::Erf, _) => x.erf(),
     };
-    Lit::Float(r.0)
+    Lit::Float(r.value())
+}
+
+fn fold_bin_in<F: Fold>(b: Bin, x: Lit, y: Lit) -> Lit {
+    let truth = |l: Lit| !l.is_zero();
+    let both_whole = matches!((x, y), (Lit::Int(_), Lit::Int(_)));
+    let (i, j) = (F::Bits::int(x.to_i64()), F::Bits::int(y.to_i64()));
+    let (p, q) = (F::lit(x.to_f64()), F::lit(y.to_f64()));
+    macro_rules! both {
+        ($f:expr) => {
+            if both_whole { Lit::Int(F::whole($f(i, j))) } else { Lit::Float($f(p, q).value()) }
+        };
+    }
+    macro_rules! compare {
+        ($f:ident) => {
+            Lit::Bool(if both_whole { i.$f(j) } else { p.$f(q) })
+        };
+    }
+    let whole = |i| Lit::Int(F::whole(i));
+    match b {
+        Bin::Add => both!(|a, b| a + b),
+        Bin::Sub => both!(|a, b| a - b),
+        Bin::Mul => both!(|a, b| a * b),
+        Bin::Div => both!(|a, b| a / b),
+        Bin::Rem => both!(|a, b| a % b),
+        Bin::Max => both!(Scalar::max),
+        Bin::Min => both!(Scalar::min),
+        Bin::Pow => both!(Scalar::pow),
+        Bin::Eq => compare!(eq),
+        Bin::Ne => compare!(ne),
+        Bin::Lt => compare!(lt),
+        Bin::Le => compare!(le),
+        Bin::And if both_whole => whole(i & j),
+        Bin::Or if both_whole => whole(i | j),
+        Bin::Xor if both_whole => whole(i ^ j),
+        Bin::And => Lit::Bool(truth(x) && truth(y)),
+        Bin::Or => Lit::Bool(truth(x) || truth(y)),
+        Bin::Xor => Lit::Bool(truth(x) != truth(y)),
+        Bin::Shl => whole(i.shl(j)),
+        Bin::Shr => whole(i.shr(j)),
+        Bin::ShrLogical => whole(i.shr_logical(j)),
+        Bin::MulHi => whole(i.mul_hi(j)),
+        Bin::Complex => Lit::Complex(p.value(), q.value()),
+    }
+}
+
+fn fold_fma(a: Lit, b: Lit, c: Lit) -> Lit {
+    fn fused<F: Fold>([a, b, c]: [Lit; 3]) -> Lit {
+        Lit::Float(F::lit(a.to_f64()).mul_add(F::lit(b.to_f64()), F::lit(c.to_f64())).value())
+    }
+    match (a, b, c) {
+        (Lit::Int(_), Lit::Int(_), Lit::Int(_)) => fold_bin(Bin::Add, fold_bin(Bin::Mul, a, b), c),
+        _ if WIDTH.get() == DType::F32 => fused::<F32<true>>([a, b, c]),
+        _ => fused::<F64<true>>([a, b, c]),
+    }
 }
 
 macro_rules! operators {
@@ -293,9 +332,12 @@ impl Scalar for Expr<'_> {
         Expr::Lit(Lit::Float(v))
     }
     fn mul_add(self, b: Self, c: Self) -> Self {
-        match self.arena().or(b.arena()).or(c.arena()) {
-            Some(a) => a.node(Node::Fma(a.id(self), a.id(b), a.id(c))),
-            None => self * b + c,
+        match (self, b, c) {
+            (Expr::Lit(x), Expr::Lit(y), Expr::Lit(z)) => Expr::Lit(fold_fma(x, y, z)),
+            _ => match self.arena().or(b.arena()).or(c.arena()) {
+                Some(a) => a.node(Node::Fma(a.id(self), a.id(b), a.id(c))),
+                None => unreachable!("one of them is a node"),
+            },
         }
     }
     fn abs(self) -> Self {

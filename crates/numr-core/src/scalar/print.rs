@@ -14,7 +14,7 @@
 pub mod cuda;
 pub mod wgsl;
 
-use super::expr::Expr;
+use super::expr::{self, Expr};
 use super::graph::{Bin, Class, Graph, Un};
 use super::math::{double, single};
 use super::program::{ArgType, Op, Program};
@@ -252,7 +252,7 @@ fn math(name: &str, d: DType) -> Option<Arc<Program>> {
     let (arity, f): (u8, Function) = functions!(exp, expm1, ln, log1p, sin, cos, tanh, erf);
     // As in a row of the table, a constant takes the type of what it meets.
     let class = Class::Common { dtypes: DTypeSet::single(d), masks: 0 };
-    let graph = Graph::build(arity, class, |_, x| vec![f(x)]);
+    let graph = expr::folding_in(d, || Graph::build(arity, class, |_, x| vec![f(x)]));
     graph.program(&[ArgType::Tensor(d)].repeat(arity as usize)).ok()
 }
 

@@ -100,7 +100,7 @@ impl Program {
             Class::Common { dtypes, masks } => resolve(op, dtypes, masks, args)?,
             Class::Free => mixed(args.iter().copied()),
         };
-        let mut b = Builder { op, ..Builder::default() };
+        let mut b = Builder { op, common, insts: Vec::new(), memo: HashMap::new() };
         let mut typed = SmallVec::new();
         let mut values = Vec::with_capacity(args.len());
         for (k, arg) in args.iter().enumerate() {
@@ -231,9 +231,10 @@ enum Val {
     Lit(Lit),
 }
 
-#[derive(Default)]
 struct Builder {
     op: &'static str,
+    /// What the body of a row runs in.
+    common: DType,
     insts: Vec<Inst>,
     memo: HashMap<Inst, Id>,
 }
@@ -278,12 +279,22 @@ impl Builder {
         });
         if adopt && types.clone().next().is_none() {
             let lits = vals.iter().filter_map(|v| match *v {
-                Val::Lit(l) => Some(ArgType::Scalar(l.weak())),
+                Val::Lit(l) => Some(l.weak()),
                 Val::Id(_) => None,
             });
-            return mixed(lits);
+            return self.alone(lits.fold(Weak::Bool, std::cmp::max));
         }
         mixed(types)
+    }
+
+    /// The dtype of constants that meet only each other in a row's body: what the body runs in, or its bits.
+    fn alone(&self, weak: Weak) -> DType {
+        match (weak, self.common.compute()) {
+            (Weak::Float, d) if d.is_float() || d.is_complex() => self.common,
+            (Weak::Int, d) if d.is_int() => d,
+            (Weak::Int, DType::F32) => DType::I32,
+            (weak, _) => default(weak),
+        }
     }
 
     fn refuse(&self, got: &[DType], expected: DTypeSet) -> Error {
@@ -340,7 +351,9 @@ impl Builder {
         for (k, &v) in operands.iter().enumerate() {
             args.push(Val::Id(self.to(v, if masks >> k & 1 == 1 { DType::Bool } else { common })));
         }
+        let outer = std::mem::replace(&mut self.common, common);
         let roots = self.run(&row.body(), &args, true)?;
+        self.common = outer;
         Ok(Val::Id(self.at(roots[0], common)))
     }
 

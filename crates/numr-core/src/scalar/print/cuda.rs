@@ -186,8 +186,16 @@ impl Language for Cuda {
             // Hexadecimal, since the least integers have no decimal literal.
             Lit::Int(v) => format!("({}){:#x}{}", Self::ty(d), v, if d == DType::I64 { "ll" } else { "" }),
             Lit::UInt(v) => format!("({}){v:#x}{}", Self::ty(d), if d == DType::U64 { "ull" } else { "u" }),
-            Lit::Float(v) => if d == DType::F64 { double(v) } else { single(v) },
-            Lit::Complex(re, im) if d == DType::Complex64 => format!("{}{{{}, {}}}", Self::ty(d), single(re), single(im)),
+            Lit::Float(v) => {
+                if d == DType::F64 {
+                    double(v)
+                } else {
+                    single(v)
+                }
+            }
+            Lit::Complex(re, im) if d == DType::Complex64 => {
+                format!("{}{{{}, {}}}", Self::ty(d), single(re), single(im))
+            }
             Lit::Complex(re, im) => format!("{}{{{}, {}}}", Self::ty(d), double(re), double(im)),
         }
     }
@@ -220,7 +228,13 @@ impl Language for Cuda {
             Bin::Mul if float => infix("*"),
             Bin::Div if float => infix("/"),
             Bin::And | Bin::Or | Bin::Xor => {
-                let operator = if b == Bin::And { "&" } else if b == Bin::Or { "|" } else { "^" };
+                let operator = if b == Bin::And {
+                    "&"
+                } else if b == Bin::Or {
+                    "|"
+                } else {
+                    "^"
+                };
                 format!("({})({})", Self::ty(d), infix(operator))
             }
             Bin::Eq if d.is_complex() => format!("numr_eq({a}, {o})"),

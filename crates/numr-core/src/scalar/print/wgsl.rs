@@ -106,7 +106,11 @@ pub fn map(kernel: &MapKernel<'_>) -> Result<Shader> {
         }
         bind(&mut bindings, "storage, read", &format!("numr_p{k}"), &format!("array<{}>", storage(d)));
         let _ = writeln!(loads, "let numr_at{k} = u32({at});");
-        loads.push_str(&Wgsl::define(d, &format!("numr_a{k}"), &load(d, &format!("numr_p{k}"), &format!("numr_at{k}"))));
+        loads.push_str(&Wgsl::define(
+            d,
+            &format!("numr_a{k}"),
+            &load(d, &format!("numr_p{k}"), &format!("numr_at{k}")),
+        ));
     }
     for (k, &d) in args.iter().enumerate().filter(|&(k, _)| kernel.is_scalar(k)) {
         let words: Vec<String> = (0..d.size_in_bytes().div_ceil(4)).map(|_| next()).collect();
@@ -272,9 +276,27 @@ impl Language for Wgsl {
             // The least integers have no literal.
             Lit::Int(i64::MIN) => "i64(0x8000000000000000lu)".to_owned(),
             Lit::Int(v) if v == i32::MIN as i64 && !long => "i32(0x80000000u)".to_owned(),
-            Lit::Int(v) => if long { format!("i64({v}li)") } else { format!("({v}i)") },
-            Lit::UInt(v) => if long { format!("u64({v}lu)") } else { format!("{v}u") },
-            Lit::Float(v) => if d == DType::F64 { double(v) } else { single(v) },
+            Lit::Int(v) => {
+                if long {
+                    format!("i64({v}li)")
+                } else {
+                    format!("({v}i)")
+                }
+            }
+            Lit::UInt(v) => {
+                if long {
+                    format!("u64({v}lu)")
+                } else {
+                    format!("{v}u")
+                }
+            }
+            Lit::Float(v) => {
+                if d == DType::F64 {
+                    double(v)
+                } else {
+                    single(v)
+                }
+            }
             Lit::Complex(re, im) if d == DType::Complex64 => format!("vec2<f32>({}, {})", single(re), single(im)),
             Lit::Complex(re, im) => format!("vec2<f64>({}, {})", double(re), double(im)),
         }
