@@ -12,7 +12,7 @@ import struct
 import gmpy2 as g
 
 OUT = os.path.join(os.path.dirname(__file__), "../../crates/numr-core/src/scalar/math/reference")
-COUNT = 800
+COUNT = 400
 rnd = random.Random(20)
 
 
@@ -54,6 +54,7 @@ uniform = lambda a, b: lambda: rnd.uniform(a, b)
 exponent = lambda a, b: lambda: spread(a, b)
 near_one = lambda: 1 + spread(-52, -1)
 multiple = lambda: rnd.randint(1, 600000) * (math.pi / 2)
+near_unit = lambda: rnd.choice((-1, 1)) * (1 - 2.0 ** rnd.uniform(-53, -1))
 angle = one_of(any_bits, uniform(-10, 10), exponent(-30, 30), multiple)
 FUNCTIONS = {
     "exp": (g.exp, one_of(uniform(-745, 709.7), exponent(-60, 9), uniform(-1, 1)), [709.782712893384, -744.4400719213812]),
@@ -65,6 +66,20 @@ FUNCTIONS = {
     "cos": (g.cos, angle, [5319372648326541.0 * 2.0**255, 6381956970095103.0 * 2.0**797]),
     "tanh": (g.tanh, one_of(uniform(-20, 20), exponent(-60, 5), uniform(-1, 1)), [5e-324, 19.06]),
     "erf": (g.erf, one_of(uniform(-6, 6), exponent(-60, 3), uniform(-1, 1)), [5e-324, 5.92]),
+    "exp2": (g.exp2, one_of(uniform(-1074, 1024), exponent(-60, 9), uniform(-1, 1)), [1023.9999999999999]),
+    "log2": (g.log2, one_of(lambda: abs(any_bits()), uniform(0.5, 2), near_one), [5e-324, 1.7976931348623157e308]),
+    "log10": (g.log10, one_of(lambda: abs(any_bits()), uniform(0.5, 2), near_one), [5e-324, 1.7976931348623157e308]),
+    "tan": (g.tan, angle, [5319372648326541.0 * 2.0**255, 6381956970095103.0 * 2.0**797]),
+    "asin": (g.asin, one_of(uniform(-1, 1), exponent(-60, 0), near_unit), [1.0, 5e-324]),
+    "acos": (g.acos, one_of(uniform(-1, 1), exponent(-60, 0), near_unit), [-1.0, 5e-324]),
+    "atan": (g.atan, one_of(uniform(-4, 4), exponent(-60, 60), uniform(-1, 1)), [1.7976931348623157e308, 5e-324]),
+    "sinh": (g.sinh, one_of(uniform(-4, 4), exponent(-60, 9), uniform(-710, 710)), [710.4758600739439, 5e-324]),
+    "cosh": (g.cosh, one_of(uniform(-4, 4), exponent(-60, 9), uniform(-710, 710)), [710.4758600739439, 5e-324]),
+    "asinh": (g.asinh, one_of(uniform(-4, 4), exponent(-60, 60), any_bits), [1.7976931348623157e308, 5e-324]),
+    "acosh": (g.acosh, one_of(uniform(1, 4), lambda: 1 + 2.0 ** rnd.uniform(-52, 1000)), [1.7976931348623157e308]),
+    "atanh": (g.atanh, one_of(uniform(-1, 1), exponent(-60, 0), near_unit), [5e-324]),
+    "cbrt": (g.cbrt, any_bits, [1.7976931348623157e308, 5e-324]),
+    "erfc": (g.erfc, one_of(uniform(-6, 26.54), exponent(-60, 3), uniform(-1, 1)), [26.5, 5e-324]),
 }
 
 
@@ -91,5 +106,5 @@ def write(name, f, make, fixed, precision):
 
 os.makedirs(OUT, exist_ok=True)
 for name, (f, make, fixed) in FUNCTIONS.items():
-    write(name, f, make, fixed, 1400 if name in ("sin", "cos") else 250)
+    write(name, f, make, fixed, 1400 if name in ("sin", "cos", "tan") else 250)
 write("pow", lambda x, y: x**y, powers, [], 250)

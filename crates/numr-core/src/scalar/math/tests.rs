@@ -1,20 +1,22 @@
 //! Errors against higher precision over the whole domain, for both settings of fused multiply-add.
 //!
-//! f32 is checked against the f64 functions of std (for erf: ours, which the reference values check). f64 is checked
+//! f32 is checked against the f64 functions of std (where std has none or a poor one: ours, which the reference values
+//! check). f64 is checked
 //! against `reference/*.txt`, made by `xtask/gen/reference.py` with MPFR.
 
 use super::{double, single};
+use crate::scalar::Scalar;
 use crate::scalar::lane::{F32, F64};
-use crate::scalar::{Float, Scalar};
+use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Name, the lane's function with and without fusing, an f64 version, and the bounds in ulp that we hold f32 and f64 to.
 macro_rules! functions {
     ($($name:ident $std:expr, $single:literal, $double:literal;)*) => {
         const SINGLE: &[(&str, fn(f32) -> f32, fn(f32) -> f32, fn(f64) -> f64, f64)] = &[$((
-            stringify!($name), |x| F32::<true>(x).$name().0, |x| F32::<false>(x).$name().0, $std, $single,
+            stringify!($name), |x| single::$name(F32::<true>(x)).0, |x| single::$name(F32::<false>(x)).0, $std, $single,
         )),*];
         const DOUBLE: &[(&str, fn(f64) -> f64, fn(f64) -> f64, &str, f64)] = &[$((
-            stringify!($name), |x| F64::<true>(x).$name().0, |x| F64::<false>(x).$name().0,
+            stringify!($name), |x| double::$name(F64::<true>(x)).0, |x| double::$name(F64::<false>(x)).0,
             include_str!(concat!("reference/", stringify!($name), ".txt")), $double,
         )),*];
     };
@@ -28,7 +30,21 @@ functions! {
     sin f64::sin, 1.4, 1.7;
     cos f64::cos, 1.4, 1.7;
     tanh f64::tanh, 1.6, 1.6;
-    erf |x| F64::<false>(x).erf().0, 1.3, 1.3;
+    erf |x| double::erf(F64::<false>(x)).0, 1.3, 1.3;
+    exp2 f64::exp2, 1.2, 1.2;
+    log2 f64::log2, 0.6, 0.6;
+    log10 f64::log10, 0.6, 0.6;
+    tan f64::tan, 1.7, 1.9;
+    asin f64::asin, 1.4, 1.4;
+    acos f64::acos, 1.3, 1.3;
+    atan f64::atan, 1.6, 1.4;
+    sinh f64::sinh, 1.6, 1.7;
+    cosh f64::cosh, 1.6, 1.6;
+    asinh |x| double::asinh(F64::<false>(x)).0, 1.4, 1.4;
+    acosh |x| double::acosh(F64::<false>(x)).0, 1.6, 1.6;
+    atanh |x| double::atanh(F64::<false>(x)).0, 1.2, 1.2;
+    cbrt f64::cbrt, 0.6, 0.6;
+    erfc |x| double::erfc(F64::<false>(x)).0, 2.0, 1.8;
 }
 
 /// |got - want| in units of the last place of `want`; infinite where one of them alone is NaN or infinite, or where a
@@ -99,7 +115,7 @@ fn double_precision_against_reference_values() {
 #[test]
 fn double_precision_edges() {
     let (inf, nan, tiny) = (f64::INFINITY, f64::NAN, 5e-324);
-    let cases: [(&str, &[[f64; 2]]); 8] = [
+    let cases: [(&str, &[[f64; 2]]); 22] = [
         (
             "exp",
             &[[0.0, 1.0], [-0.0, 1.0], [709.782712893385, inf], [-745.14, 0.0], [-inf, 0.0], [inf, inf], [nan, nan]],
@@ -111,6 +127,26 @@ fn double_precision_edges() {
         ("cos", &[[0.0, 1.0], [-0.0, 1.0], [tiny, 1.0], [inf, nan], [-inf, nan], [nan, nan]]),
         ("tanh", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [30.0, 1.0], [-inf, -1.0], [inf, 1.0], [nan, nan]]),
         ("erf", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [-7.0, -1.0], [-inf, -1.0], [inf, 1.0], [nan, nan]]),
+        (
+            "exp2",
+            &[[0.0, 1.0], [-1074.0, tiny], [-1076.0, 0.0], [1023.0, 8.98846567431158e307], [1024.0, inf], [nan, nan]],
+        ),
+        ("log2", &[[8.0, 3.0], [tiny, -1074.0], [0.0, -inf], [-1.0, nan], [inf, inf], [nan, nan]]),
+        ("log10", &[[1000.0, 3.0], [1.0, 0.0], [0.0, -inf], [-1.0, nan], [inf, inf], [nan, nan]]),
+        ("tan", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [inf, nan], [nan, nan]]),
+        (
+            "asin",
+            &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [1.0, FRAC_PI_2], [-1.0, -FRAC_PI_2], [1.1, nan], [nan, nan]],
+        ),
+        ("acos", &[[1.0, 0.0], [-1.0, PI], [0.0, FRAC_PI_2], [-1.1, nan], [nan, nan]]),
+        ("atan", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [inf, FRAC_PI_2], [-inf, -FRAC_PI_2], [nan, nan]]),
+        ("sinh", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [710.5, inf], [-inf, -inf], [nan, nan]]),
+        ("cosh", &[[0.0, 1.0], [-710.5, inf], [-inf, inf], [inf, inf], [nan, nan]]),
+        ("asinh", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [inf, inf], [-inf, -inf], [nan, nan]]),
+        ("acosh", &[[1.0, 0.0], [0.5, nan], [-inf, nan], [inf, inf], [nan, nan]]),
+        ("atanh", &[[0.0, 0.0], [-0.0, -0.0], [-tiny, -tiny], [1.0, inf], [-1.0, -inf], [1.5, nan], [nan, nan]]),
+        ("cbrt", &[[0.0, 0.0], [-0.0, -0.0], [27.0, 3.0], [-8.0, -2.0], [-inf, -inf], [inf, inf], [nan, nan]]),
+        ("erfc", &[[0.0, 1.0], [-6.5, 2.0], [28.0, 0.0], [inf, 0.0], [-inf, 2.0], [nan, nan]]),
     ];
     for (&(name, fused, plain, ..), (case, values)) in DOUBLE.iter().zip(cases) {
         assert_eq!(name, case);
