@@ -14,7 +14,10 @@
 //! ```
 
 mod contract;
+mod convert;
 mod copy;
+mod cursor;
+mod fold;
 mod fused;
 mod gather;
 pub mod isa;

@@ -2,8 +2,15 @@
 
 mod cpu {
     mod copy;
+    mod fold;
     mod isa;
     mod map;
     mod memory;
+    mod operands;
+    mod place;
+    mod product;
+    mod rows;
     mod sample;
+
+    use operands::{CPU, T, layouts, numbers, stored, values};
 }
