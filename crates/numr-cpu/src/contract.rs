@@ -242,7 +242,8 @@ fn product<K: Ring>(a: &Tensor<CpuRuntime>, b: &Tensor<CpuRuntime>, out: &Meta) 
         n,
     };
     let apart = mats.m * mats.n;
-    if K::REAL && mats.n <= ROWS && mats.m > mats.n {
+    let transposed = K::REAL && mats.n <= ROWS && mats.m > mats.n;
+    if transposed {
         mats = mats.transposed();
     }
     let side = if mats.m.max(mats.n) > 2048 { 512 } else { 256 };
@@ -264,7 +265,10 @@ fn product<K: Ring>(a: &Tensor<CpuRuntime>, b: &Tensor<CpuRuntime>, out: &Meta) 
         }
         strides
     };
-    let (a_steps, b_steps) = (spread(a, da), spread(b, db));
+    let (mut a_steps, mut b_steps) = (spread(a, da), spread(b, db));
+    if transposed {
+        std::mem::swap(&mut a_steps, &mut b_steps);
+    }
     let per_row = mats.n.div_ceil(tile_n);
     let tiles = mats.m.div_ceil(tile_m) * per_row;
     let batches: usize = batch.iter().product();
@@ -352,9 +356,8 @@ impl<K: Ring> Work for Rows<K> {
             for l in (0..k).step_by(4) {
                 for (i, sum) in sums[..rows].iter_mut().enumerate() {
                     // SAFETY: indices below the sizes of `mats`.
-                    let a = |l: usize| unsafe {
-                        *mats.a.offset((top + i) as isize * mats.a_row + l as isize * mats.a_col)
-                    };
+                    let a =
+                        |l: usize| unsafe { *mats.a.offset((top + i) as isize * mats.a_row + l as isize * mats.a_col) };
                     if l + 4 <= k {
                         let (x, y) = ([a(l), a(l + 1), a(l + 2), a(l + 3)], [b(l), b(l + 1), b(l + 2), b(l + 3)]);
                         for (j, s) in sum[..n].iter_mut().enumerate() {

@@ -2,8 +2,8 @@
 //!
 //! The conversions are branch-free so that loops over them vectorise. They agree with [`numr_core::Element`].
 
-use numr_core::{DType, Result, Tensor};
 use numr_core::element::{Complex, FP8E4M3, FP8E5M2, bf16, f16};
+use numr_core::{DType, Result, Tensor};
 
 use crate::CpuRuntime;
 use crate::copy::by_size;

@@ -21,12 +21,8 @@ impl<const N: usize> Cursor<N> {
         let (dims, merged) = coalesce(dims, &strides);
         let strides: SmallVec<[[isize; N]; 8]> =
             (0..dims.len()).map(|k| std::array::from_fn(|n| merged[n][k])).collect();
-        let mut c = Cursor {
-            counter: SmallVec::from_elem(0, dims.len()),
-            dims: dims.as_slice().into(),
-            strides,
-            at: [0; N],
-        };
+        let mut c =
+            Cursor { counter: SmallVec::from_elem(0, dims.len()), dims: dims.as_slice().into(), strides, at: [0; N] };
         let mut left = start;
         for k in (0..c.dims.len()).rev() {
             if left == 0 || c.dims[k] == 0 {
@@ -101,7 +97,13 @@ impl Steps {
     /// # Safety
     /// They are elements of the source's tensor.
     #[inline(always)]
-    pub(crate) unsafe fn block<'a, C: Compute>(&mut self, source: &Source<C>, base: isize, n: usize, buffer: &'a mut [C]) -> &'a [C] {
+    pub(crate) unsafe fn block<'a, C: Compute>(
+        &mut self,
+        source: &Source<C>,
+        base: isize,
+        n: usize,
+        buffer: &'a mut [C],
+    ) -> &'a [C] {
         let mut done = 0;
         while done < n {
             let run = (self.len - self.pos).min(n - done);

@@ -234,9 +234,7 @@ fn scatter_into<T: Pod>(
     let meeting = Meeting::new(axis, index, layout.strides(), out.shape[axis]);
     let (src, start) = (elements::<T>(src)?.get(src.layout().offset()..).unwrap_or(&[]), index.layout().offset());
     let indices = elements::<i64>(index)?;
-    let place = |index: i64| {
-        meeting.place(index).ok_or(Error::Index { op: "scatter", index, size: meeting.size })
-    };
+    let place = |index: i64| meeting.place(index).ok_or(Error::Index { op: "scatter", index, size: meeting.size });
     let mut cursor = meeting.cursor(0);
     for src in src.chunks_exact(meeting.run).take(meeting.rows()) {
         let (at, base) = (start.wrapping_add_signed(cursor.at[0]), cursor.at[1] as usize);

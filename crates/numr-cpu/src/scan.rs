@@ -166,8 +166,7 @@ impl<F: Fold<C: Compute>> Work for Strip<'_, F> {
         for i in 0..job.n {
             let t = if job.reverse { job.n - 1 - i } else { i };
             // SAFETY: elements of the tensor that is scanned.
-            let row =
-                unsafe { steps.clone().block(job.source, at + t as isize * job.step, width, &mut buffer) };
+            let row = unsafe { steps.clone().block(job.source, at + t as isize * job.step, width, &mut buffer) };
             if job.exclusive {
                 // SAFETY: this strip's own results.
                 unsafe { job.write(place + t * inner, total) };

@@ -37,7 +37,7 @@ pub(crate) fn layouts(shape: &[usize; 3], dtype: DType, powers: bool) -> Vec<T> 
     let ok = |t: numr_core::Result<T>| t.expect("view");
     let second = View::Slice(
         [(a, a, -1), (b, b, 1), (2 * c, c, -2)]
-            .map(|(size, len, step)| SliceRange { start: if step < 0 { size - 1 } else { 0 }, len, step })
+            .map(|(size, len, step)| SliceRange { start: if step < 0 { size.max(1) - 1 } else { 0 }, len, step })
             .as_slice()
             .into(),
     );
