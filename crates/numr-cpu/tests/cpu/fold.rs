@@ -1,10 +1,10 @@
 //! Reductions and scans against plain loops. The numbers are small and whole, so that every dtype holds the results
 //! exactly and they have to be equal.
 
-use crate::cpu::{CPU, T, layouts, values};
+use crate::cpu::{CPU, T, layouts, stored, values};
 use numr_core::element::Complex;
 use numr_core::prim::{Prim, Reduce, ReduceOp, Scan, ScanOp, wide};
-use numr_core::{DType, Element, Error, dispatch_dtype};
+use numr_core::{DType, Error};
 use numr_cpu::threads::with_threads;
 
 const FOLDS: [ReduceOp; 8] = {
@@ -33,11 +33,6 @@ fn fold(op: ReduceOp, x: &[Complex<f64>]) -> Complex<f64> {
         ReduceOp::ArgMax => (best(|a, b| a > b) as f64).into(),
         ReduceOp::ArgMin => (best(|a, b| a < b) as f64).into(),
     }
-}
-
-/// What `values` will be after a store as `dtype`.
-fn stored(v: Complex<f64>, dtype: DType) -> Complex<f64> {
-    if dtype.is_complex() { v } else { dispatch_dtype!(dtype, E => <E as Element>::from_f64(v.re).to_f64().into()) }
 }
 
 /// With NaN as a number that equals itself.

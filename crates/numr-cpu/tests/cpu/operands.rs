@@ -58,3 +58,8 @@ pub(crate) fn values(t: &T) -> Vec<Complex<f64>> {
         lit => lit.to_f64().into(),
     }).collect())
 }
+
+/// What a number is after a store as `dtype`.
+pub(crate) fn stored(v: Complex<f64>, dtype: DType) -> Complex<f64> {
+    if dtype.is_complex() { v } else { dispatch_dtype!(dtype, E => <E as Element>::from_f64(v.re).to_f64().into()) }
+}

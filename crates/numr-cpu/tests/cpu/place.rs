@@ -1,6 +1,6 @@
 //! Gather, scatter, nonzero and sort against plain loops.
 
-use crate::cpu::{CPU, T, layouts, numbers, values};
+use crate::cpu::{CPU, T, layouts, numbers, stored, values};
 use numr_core::element::Complex;
 use numr_core::prim::{Prim, ScatterOp};
 use numr_core::{DType, Error, dispatch_dtype};
@@ -85,7 +85,7 @@ fn scatters() {
                                 ScatterOp::Min => a.re.min(b.re).into(),
                                 ScatterOp::Max => a.re.max(b.re).into(),
                             };
-                            expected[to] = v;
+                            expected[to] = stored(v, dtype);
                         }
                         assert_eq!(values(&y), expected, "{op:?} {dtype} {axis} {:?}", base.strides());
                     }

@@ -143,7 +143,8 @@ fn rows_of_every_dtype_and_layout() {
                                     } else {
                                         0.0
                                     };
-                                assert!((a - b).abs() <= bound, "{of:?} {dtype} {shape:?} {k}: {a} for {b}");
+                                let past = b.abs() > dtype.max_value() && !(a.abs() <= dtype.max_value());
+                                assert!(past || (a - b).abs() <= bound, "{of:?} {dtype} {shape:?} {k}: {a} for {b}");
                             }
                         }
                     }
