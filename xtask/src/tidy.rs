@@ -24,16 +24,12 @@ const CRATES: [(&str, usize, &[&str]); 7] = [
 const TESTS: usize = 8_000;
 
 /// The only files in which `unsafe` may be written; a name that ends in `/` is a folder.
-<<<<<<< HEAD
-const UNSAFE: [&str; 5] = [
-=======
-const UNSAFE: [&str; 12] = [
+const UNSAFE: [&str; 13] = [
     "crates/numr-cpu/src/contract.rs",
     "crates/numr-cpu/src/convert.rs",
     "crates/numr-cpu/src/cursor.rs",
     "crates/numr-cpu/src/fused.rs",
     "crates/numr-cpu/src/gather.rs",
->>>>>>> 0813fd7 (Test the second half of the CPU backend against plain loops)
     "crates/numr-cpu/src/isa.rs",
     "crates/numr-cpu/src/map.rs",
     "crates/numr-cpu/src/reduce.rs",
