@@ -12,8 +12,8 @@ use smallvec::SmallVec;
 /// One kernel for a formula: `inputs` broadcast against each other, and `body` is written over their elements.
 ///
 /// The body has the operators, the ops of the table as methods ([`crate::ops::map::symbolic::Symbolic`]) and
-/// [`Expr::cast`]. The result has the bits of the same ops one by one; nothing is kept in memory in between. It is
-/// differentiable to any order. `/` on integers is integer division here.
+/// [`Expr::cast`]. The result has the bits of the same ops one by one, but in narrow floats, which compute in f32 and round
+/// once, at the end. It is differentiable to any order. `/` on integers is integer division here.
 ///
 /// ```
 /// # use numr_core::{DType, Tensor};

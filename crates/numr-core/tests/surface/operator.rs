@@ -80,3 +80,14 @@ fn fused_is_unfused() {
     let both = numr_core::ops::fuse_many([&x, &y], |[x, y]| [x + y, x - y]).expect("fuses");
     assert_eq!(both[1].to_vec::<f64>(), x.sub(&y).expect("sub").to_vec::<f64>());
 }
+
+/// In narrow floats the steps of a fused formula stay in f32, and the result is rounded once.
+#[test]
+fn fused_narrow_floats_round_once() {
+    let draw = |seed| numr_core::Key::new(seed).normal::<CpuRuntime>(&[1000], DType::F16, &device()).expect("draws");
+    let (x, y) = (draw(1), draw(2));
+    let one = numr_core::ops::fuse([&x, &y], |[x, y]| x * y + x).expect("fuses");
+    let wide = |t: &T| t.cast(DType::F32).expect("casts");
+    let want = (wide(&x) * wide(&y) + wide(&x)).cast(DType::F16).expect("casts");
+    assert_eq!(wide(&one).to_vec::<f32>(), wide(&want).to_vec::<f32>());
+}
