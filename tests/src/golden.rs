@@ -6,6 +6,7 @@
 
 pub mod case;
 pub mod data;
+mod derive;
 mod formula;
 pub mod rules;
 

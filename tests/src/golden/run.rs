@@ -15,7 +15,7 @@ use super::case::{self, Case, Entry, Kind, Role, View};
 use super::data::{self, Host};
 use super::report::{Report, Verdict};
 use super::rules::{Outcome, judge};
-use super::{formula, ops};
+use super::{derive, formula, ops};
 
 /// How an operand lies in memory; the elements that an op sees are the same in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub fn outcome(f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> std:
 }
 
 /// The verdict on what `f` gives.
-fn verdict(case: &Case, f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> Verdict {
+pub(super) fn verdict(case: &Case, f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> Verdict {
     match outcome(f).map(|outcome| judge(case, &outcome)) {
         Err(what) => Verdict::NotMapped(what),
         Ok(Err(why)) => Verdict::Failed(why),
@@ -184,7 +184,8 @@ pub fn run<R: Runtime>(case: &Case, device: &R::Device) -> Verdict {
         Kind::Formula => {
             verdict(case, || Ok(formula::run::<R>(case, device)?.iter().map(download).collect::<Result<_>>()?))
         }
-        other => Verdict::NotMapped(format!("kind {other:?}")),
+        Kind::Grad | Kind::Jvp | Kind::Hvp | Kind::D3 => derive::verdict::<R>(case, device),
+        Kind::Property => Verdict::NotMapped("property".into()),
     }
 }
 

@@ -11,6 +11,7 @@ use super::{Op, one};
 pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
     Some(match op {
         "sum" | "nansum_like" => |c| one(c.x()?.sum(axes(c)?, keep(c)?)),
+        "edge_grad.sum" => |c| one(c.x()?.sub(&c.x()?.sum(axes(c)?, keep(c)?)?)),
         "prod" => |c| one(c.x()?.prod(axes(c)?, keep(c)?)),
         "mean" => |c| one(c.x()?.mean(axes(c)?, keep(c)?)),
         "max" | "amax" | "max.reduction_no_dim" => |c| one(c.x()?.max(axes(c)?, keep(c)?)),
