@@ -1,7 +1,7 @@
 //! Cases that ask for derivatives, in every way there is to get them.
 
 use numr_autograd::{
-    Dual, Gradients, Tape, backward, backward_with_graph, constant, dual, jvp_many, leaf, tangent, vjp_many,
+    Dual, Tape, backward, backward_with_graph, constant, dual, jvp_many, leaf, tangent, vjp_many,
 };
 use numr_core::{Error, Result, Runtime, Tensor};
 
@@ -88,25 +88,21 @@ impl<'a, R: Runtime> Problem<'a, R> {
 
     /// Reverse over reverse, `order` times: the gradient of `u .` the gradient and so on, recorded on one tape.
     fn repeated(&self, order: usize) -> Answer<Vec<Tensor<R>>> {
-        let leaves: Vec<Tensor<Tape<R>>> = self.given.iter().map(|g| leaf(&g.tensor)).collect();
-        let all: Vec<usize> = (0..leaves.len()).collect();
-        let lifted = lift(&self.given, &all, &leaves, |x| Ok(constant(x)))?;
+        let leaves: Vec<Tensor<Tape<R>>> = self.variables.iter().map(|&i| leaf(&self.given[i].tensor)).collect();
+        let lifted = lift(&self.given, &self.variables, &leaves, |x| Ok(constant(x)))?;
         let results = function(self.case, &lifted, self.device)?;
         let weighted = |(k, v): &(usize, Tensor<R>)| nth(&results, *k)?.mul(&constant(v));
-        let mut scalar = total(self.device, self.cotangents.iter().map(weighted))?;
+        let mut scalar = total(&leaves, self.cotangents.iter().map(weighted))?;
         for _ in 1..order {
-            let recorded = if depends(&scalar) { Some(backward_with_graph(&scalar)?) } else { None };
-            let slope = |i: usize| recorded.as_ref().and_then(|g: &Gradients<R, Tape<R>>| g.get(&leaves[i]));
-            let along = self.tangents.iter().enumerate();
-            let along = along.filter_map(|(i, u)| Some(slope(i)?.mul(&constant(u.as_ref()?))));
-            scalar = total(self.device, along)?;
+            let slopes = backward_with_graph(&scalar)?;
+            let along = |(x, &i): (&Tensor<Tape<R>>, &usize)| {
+                Some(slopes.get(x)?.mul(&constant(self.tangents[i].as_ref()?)))
+            };
+            scalar = total(&leaves, leaves.iter().zip(&self.variables).filter_map(along))?;
         }
-        let last = if depends(&scalar) { Some(backward(&scalar)?) } else { None };
-        let slope = |&i: &usize| match last.as_ref().and_then(|g| g.get(&leaves[i])) {
-            Some(g) => Ok(g.clone()),
-            None => self.given[i].tensor.zeros_like(),
-        };
-        Ok(self.variables.iter().map(slope).collect::<Result<_>>()?)
+        let slopes = backward(&scalar)?;
+        let slope = |x| slopes.get(x).cloned().ok_or_else(|| Error::grad("golden", "a variable has no gradient"));
+        Ok(leaves.iter().map(slope).collect::<Result<_>>()?)
     }
 }
 
@@ -170,15 +166,12 @@ fn result_place(name: &str) -> Option<usize> {
     name.strip_prefix('o')?.parse().ok()
 }
 
-/// The sum of all elements of all tensors.
-fn total<R: Runtime>(device: &R::Device, parts: impl Iterator<Item = Result<Tensor<R>>>) -> Result<Tensor<R>> {
-    let zero = Tensor::try_zeros(&[], numr_core::DType::F64, device)?;
-    parts.into_iter().try_fold(zero, |sum, part| sum.add(&part?.sum(.., false)?))
-}
-
-/// Whether the scalar depends on a variable.
-fn depends<R: Runtime>(scalar: &Tensor<Tape<R>>) -> bool {
-    scalar.storage().origin().is_some()
+/// The sum of all elements of all parts, and nothing of each variable, so that the sum depends on them all.
+fn total<R: Runtime>(variables: &[Tensor<R>], parts: impl Iterator<Item = Result<Tensor<R>>>) -> Result<Tensor<R>> {
+    let nothing = variables.iter().map(|x| x.mul(0.0));
+    let all = nothing.chain(parts).map(|part| part?.sum(.., false)).collect::<Result<Vec<_>>>()?;
+    let [first, rest @ ..] = &all[..] else { return Err(Error::grad("golden", "no variable")) };
+    rest.iter().try_fold(first.clone(), |sum, part| sum.add(part))
 }
 
 /// The verdict on a case of derivatives: every way must agree with what is expected.

@@ -1,9 +1,9 @@
 //! Indexing, scattering, sorting.
 
-use numr_core::prim::ScatterOp;
+use numr_core::ops::index::ScatterReduceOp;
 use numr_core::{Runtime, Tensor};
 
-use super::super::call::{Call, Done, Stop};
+use super::super::call::{Call, Stop};
 use super::{Op, one};
 
 /// The entry of `op` in this family.
@@ -56,21 +56,40 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             c.skip("sparse");
             one(c.t(1, "weight")?.embedding_lookup(&c.x()?))
         },
-        "scatter" => |c| scattered(c, ScatterOp::Set, true),
-        "scatter_add" => |c| scattered(c, ScatterOp::Add, true),
-        "scatter_reduce"
-        | "scatter_reduce.amax"
-        | "scatter_reduce.amin"
-        | "scatter_reduce.prod"
-        | "scatter_reduce.sum" => |c| {
+        "scatter" => |c| {
+            let (dim, index, src) = scatter_operands(c)?;
+            one(c.x()?.scatter(dim, &index, &src))
+        },
+        "scatter_add" => |c| {
+            let (dim, index, src) = scatter_operands(c)?;
+            one(c.x()?.scatter_add(dim, &index, &src))
+        },
+        "scatter_reduce" | "scatter_reduce.amax" | "scatter_reduce.amin" | "scatter_reduce.mean"
+        | "scatter_reduce.prod" | "scatter_reduce.sum" => |c| {
             let how = match c.word(4, "op reduce", "")? {
-                "sum" => ScatterOp::Add,
-                "prod" => ScatterOp::Mul,
-                "amax" | "max" => ScatterOp::Max,
-                "amin" | "min" => ScatterOp::Min,
+                "sum" => ScatterReduceOp::Sum,
+                "mean" => ScatterReduceOp::Mean,
+                "prod" => ScatterReduceOp::Prod,
+                "amax" | "max" => ScatterReduceOp::Max,
+                "amin" | "min" => ScatterReduceOp::Min,
                 _ => return Err(c.strange(4, "op reduce")),
             };
-            scattered(c, how, c.flag(5, "include_self", true)?)
+            let (dim, index, src) = scatter_operands(c)?;
+            one(c.x()?.scatter_reduce(dim, &index, &src, how, c.flag(5, "include_self", true)?))
+        },
+        "bincount" => |c| {
+            let least = c.maybe_int(2, "minlength")?.unwrap_or(0);
+            let least = usize::try_from(least).map_err(|_| c.strange(2, "minlength"))?;
+            one(c.x()?.bincount(c.maybe(1, "weights")?.as_ref(), least))
+        },
+        "layout.unique" => |c| one(c.x()?.mul(10.0)?.round()?.div(10.0)?.unique()),
+        "plain.unique" => |c| {
+            c.skip("sorted");
+            one(c.x()?.unique())
+        },
+        "unique_with_counts" => |c| {
+            let (values, inverse, counts) = c.x()?.unique_with_counts()?;
+            Ok(vec![values, inverse, counts])
         },
         "masked_select" => |c| one(c.x()?.masked_select(&c.t(1, "mask")?)),
         "nonzero" | "argwhere" => |c| {
@@ -108,23 +127,16 @@ fn along<R: Runtime>(c: &Call<'_, R>) -> Result<(isize, Tensor<R>), Stop> {
     Ok((c.int(1, "dim")?, c.nth(1, 2, "index")?))
 }
 
-/// Scatters `src` into the operand. Without the operand's own elements, those that are met start from the neutral one.
-fn scattered<R: Runtime>(c: &Call<'_, R>, op: ScatterOp, include_self: bool) -> Done<R> {
+/// Axis, index and source of a scatter.
+fn scatter_operands<R: Runtime>(c: &Call<'_, R>) -> Result<(isize, Tensor<R>, Tensor<R>), Stop> {
     let (dim, index) = along(c)?;
-    if !include_self {
-        return Err(c.strange(5, "include_self"));
-    }
-    let mut src = c.nth(2, 3, "src value")?;
+    let mut src = c.nth(2, 3, "src value")?.cast(c.x()?.dtype())?;
     if src.ndim() == 0 {
         src = src.broadcast_to(index.shape())?;
-    }
-    let x = c.x()?;
-    if src.dtype() != x.dtype() {
-        src = src.cast(x.dtype())?;
     }
     // Torch lets the source be larger than the index; the part beyond is not used.
     for (axis, &len) in index.shape().iter().enumerate() {
         src = src.narrow(axis as isize, 0, len)?;
     }
-    one(x.scatter_with(op, dim, &index, &src))
+    Ok((dim, index, src))
 }

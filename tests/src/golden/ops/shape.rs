@@ -1,7 +1,7 @@
 //! Views, copies and new tensors.
 
 use numr_core::tensor::index::Slice;
-use numr_core::{Lit, Runtime, Tensor};
+use numr_core::{DType, Lit, Runtime, Tensor};
 
 use super::super::call::{Call, Done, Stop, Style};
 use super::{Op, one};
@@ -149,6 +149,26 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             let mut items = vec![Slice::from(..); x.ndim()];
             items[dim] = Slice::Range { start, stop, step };
             one(x.slice(items))
+        },
+        "arange" => |c| {
+            let (start, stop) = (c.lit(0, "start")?, c.maybe_lit(1, "stop end")?);
+            let (start, stop) = stop.map_or((Lit::Int(0), start), |stop| (start, stop));
+            let step = c.maybe_lit(2, "step")?.unwrap_or(Lit::Int(1));
+            let dtype = match c.maybe_dtype(9, "dtype")? {
+                Some(dtype) => dtype,
+                None if [start, stop, step].iter().all(|l| matches!(l, Lit::Int(_))) => DType::I64,
+                None => DType::F32,
+            };
+            one(Tensor::try_arange(start.to_f64(), stop.to_f64(), step.to_f64(), dtype, c.device))
+        },
+        "linspace" => |c| {
+            let dtype = c.maybe_dtype(9, "dtype")?.unwrap_or(DType::F32);
+            let (start, stop) = (c.lit(0, "start")?.to_f64(), c.lit(1, "stop end")?.to_f64());
+            one(Tensor::try_linspace(start, stop, c.size(2, "steps")?, dtype, c.device))
+        },
+        "eye" => |c| {
+            let m = c.maybe_int(1, "m")?.map(|m| usize::try_from(m).map_err(|_| c.strange(1, "m"))).transpose()?;
+            one(Tensor::try_eye(c.size(0, "n")?, m, c.maybe_dtype(9, "dtype")?.unwrap_or(DType::F32), c.device))
         },
         "zeros_like" => |c| one(c.x()?.cast(c.maybe_dtype(9, "dtype")?.unwrap_or(c.x()?.dtype()))?.zeros_like()),
         "ones_like" => |c| one(c.x()?.cast(c.maybe_dtype(9, "dtype")?.unwrap_or(c.x()?.dtype()))?.ones_like()),
