@@ -163,6 +163,7 @@ impl<'a, R: Runtime> Call<'a, R> {
         Ok(match self.maybe_arg(at, names)? {
             None => None,
             Some(Arg::Tensor(t)) => Some(t),
+            Some(Arg::Number(_)) if at == 0 => return Err(Stop::NotMapped("a number for a tensor".into())),
             Some(Arg::Number(lit)) => {
                 let partner = self.operands.first().map_or(DType::Bool, |o| o.tensor.dtype());
                 Some(Tensor::try_full(&[], lit, promote_weak(partner, lit.weak()), self.device)?)

@@ -32,7 +32,8 @@ pub fn run<R: Runtime>(suite: &str, op: &str, call: &Call<'_, R>) -> Done<R> {
     } else {
         let spelling = if call.style == Style::Torch { "torch" } else { "plain" };
         let name = bare(op);
-        let names = [&format!("{suite}.{name}"), &format!("{spelling}.{name}"), name];
+        let path = op.strip_prefix("torch.").unwrap_or(op);
+        let names = [&format!("{suite}.{name}"), path, &format!("{spelling}.{name}"), name];
         let tables = [elementwise::lookup, reduce::lookup, shape::lookup, index::lookup, layout::lookup];
         match names.iter().find_map(|name| tables.iter().find_map(|lookup| lookup(name))) {
             Some(entry) => entry(call)?,
@@ -65,9 +66,12 @@ fn apply_named<R: Runtime>(name: &str, call: &Call<'_, R>) -> Done<R> {
 pub fn apply<R: Runtime>(row: Row, call: &Call<'_, R>) -> Done<R> {
     let names = ["input", "other exponent", "third"];
     let at = |i: usize| if call.style == Style::Plain && call.operands.len() == 1 { 0 } else { i };
-    let mut args = (0..row.arity()).map(|i| call.arg(at(i), names[i])).collect::<Result<Vec<_>, Stop>>()?;
-    if args.iter().all(|a| matches!(a, Arg::Number(_))) {
-        args[0] = Arg::Tensor(call.x()?);
+    let args = (0..row.arity()).map(|i| call.arg(at(i), names[i])).collect::<Result<Vec<_>, Stop>>()?;
+    // No call of ours starts from a number, and torch has some that take none at all.
+    let strict = matches!(row, Row::Maximum | Row::Minimum | Row::LogicalAnd | Row::LogicalOr | Row::LogicalXor);
+    let number = |i: usize| matches!(args.get(i), Some(Arg::Number(_)));
+    if number(0) || call.style == Style::Torch && strict && number(1) {
+        return Err(Stop::NotMapped("a number for a tensor".into()));
     }
     let binds = args.iter().map(|a| match a {
         Arg::Tensor(_) => Bind::Input,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use numr_core::prim::{Prim, View as PrimView};
-use numr_core::{Result, Runtime, SliceRange, Tensor};
+use numr_core::{Error, Result, Runtime, SliceRange, Tensor};
 use serde_json::Value;
 
 use super::call::{Call, Done, Given, Stop, Style};
@@ -137,11 +137,17 @@ fn program<R: Runtime>(steps: &Value, given: &[Given<R>], device: &R::Device) ->
     Ok(last)
 }
 
-/// Runs `f`, taking a panic for what it is.
-pub fn outcome(f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> std::result::Result<Outcome, String> {
+/// Runs `f`, taking a panic for what it is, and an answer that no case asks about for none: the text says what.
+fn outcome(
+    case: &Case,
+    f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>,
+) -> std::result::Result<Outcome, String> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(hosts)) => Ok(Outcome::Value(hosts)),
-        Ok(Err(Stop::Error(error))) => Ok(Outcome::Refused(error.to_string())),
+        Ok(Err(Stop::Error(error))) => match beyond(case, &error) {
+            Some(what) => Err(what),
+            None => Ok(Outcome::Refused(error.to_string())),
+        },
         Ok(Err(Stop::NotMapped(what))) => Err(what),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
@@ -151,9 +157,23 @@ pub fn outcome(f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> std:
     }
 }
 
+/// What an error says that we do not claim: an op on complex numbers, or torch's axis of a tensor without axes.
+fn beyond(case: &Case, error: &Error) -> Option<String> {
+    let first = &case.inputs.first()?.host;
+    match error {
+        Error::DType { .. } | Error::Unsupported { .. } if case.kind != Kind::Error && first.dtype.is_complex() => {
+            Some(format!("of {}", first.dtype))
+        }
+        Error::Axis { axis: -1 | 0, .. } if style(case) == Style::Torch && first.shape.is_empty() => {
+            Some("an axis of a tensor without axes".into())
+        }
+        _ => None,
+    }
+}
+
 /// The verdict on what `f` gives.
 pub(super) fn verdict(case: &Case, f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> Verdict {
-    match outcome(f).map(|outcome| judge(case, &outcome)) {
+    match outcome(case, f).map(|outcome| judge(case, &outcome)) {
         Err(what) => Verdict::NotMapped(what),
         Ok(Err(why)) => Verdict::Failed(why),
         Ok(Ok(())) => Verdict::Passed,

@@ -51,10 +51,10 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             }
         },
         "embedding_lookup" => |c| one(c.x()?.embedding_lookup(&c.t(1, "")?)),
-        // Torch takes the indices first.
         "embedding" => |c| {
             c.skip("sparse");
-            one(c.t(1, "weight")?.embedding_lookup(&c.x()?))
+            let (a, b) = (c.x()?, c.t(1, "weight")?);
+            one(if a.dtype().is_int() { b.embedding_lookup(&a) } else { a.embedding_lookup(&b) })
         },
         "scatter" => |c| {
             let (dim, index, src) = scatter_operands(c)?;
@@ -64,8 +64,12 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             let (dim, index, src) = scatter_operands(c)?;
             one(c.x()?.scatter_add(dim, &index, &src))
         },
-        "scatter_reduce" | "scatter_reduce.amax" | "scatter_reduce.amin" | "scatter_reduce.mean"
-        | "scatter_reduce.prod" | "scatter_reduce.sum" => |c| {
+        "scatter_reduce"
+        | "scatter_reduce.amax"
+        | "scatter_reduce.amin"
+        | "scatter_reduce.mean"
+        | "scatter_reduce.prod"
+        | "scatter_reduce.sum" => |c| {
             let how = match c.word(4, "op reduce", "")? {
                 "sum" => ScatterReduceOp::Sum,
                 "mean" => ScatterReduceOp::Mean,

@@ -63,14 +63,10 @@ fn lookup<R: Runtime>(node: &str) -> Option<Op<R>> {
         "ArgMax" => |c| arg_fold(c, |x, a, k| x.argmax(a, k)),
         "ArgMin" => |c| arg_fold(c, |x, a, k| x.argmin(a, k)),
         "Cast" => |c| {
-            c.skip("saturate");
             let code = c.int(9, "to")?;
-            one(c.x()?.cast(element(code).ok_or_else(|| c.strange(9, "to"))?))
+            cast(c, element(code).ok_or_else(|| c.strange(9, "to"))?)
         },
-        "CastLike" => |c| {
-            c.skip("saturate");
-            one(c.x()?.cast(c.t(1, "")?.dtype()))
-        },
+        "CastLike" => |c| cast(c, c.t(1, "")?.dtype()),
         "Celu" => |c| {
             let alpha = c.f64(9, "alpha", 1.0)?;
             one(c.x()?.div(alpha)?.elu(1.0)?.mul(alpha))
@@ -269,6 +265,19 @@ fn element(code: isize) -> Option<DType> {
         19 => FP8E5M2,
         _ => return None,
     })
+}
+
+/// A cast; into the 8-bit floats ONNX saturates unless told not to, where ours gives NaN or infinity.
+fn cast<R: Runtime>(c: &Call<'_, R>, dtype: DType) -> Done<R> {
+    let largest = match dtype {
+        DType::FP8E4M3 => Some(448.0),
+        DType::FP8E5M2 => Some(57344.0),
+        _ => None,
+    };
+    match largest.filter(|_| c.flag(9, "saturate", true).unwrap_or(true)) {
+        Some(m) if c.x()?.dtype().is_float() => one(c.x()?.clamp(-m, m)?.cast(dtype)),
+        _ => one(c.x()?.cast(dtype)),
+    }
 }
 
 /// The elements of an operand that holds integers.

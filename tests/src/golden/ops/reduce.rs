@@ -62,9 +62,13 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             let eps = c.f64(3, "eps", epsilon(x.dtype()))?;
             normalized(&x, axes, c.maybe(2, "weight")?, None, |x, w, _| x.rms_norm(w, eps))
         },
-        "cross_entropy" => {
-            |c| one(c.x()?.cross_entropy(&c.t(1, "target")?, c.f64(9, "label_smoothing", 0.0)?, reduction(c)?))
-        }
+        "cross_entropy" => |c| {
+            let target = c.t(1, "target")?;
+            if !target.dtype().is_int() {
+                return Err(Stop::NotMapped("a target of probabilities".into()));
+            }
+            one(c.x()?.cross_entropy(&target, c.f64(9, "label_smoothing", 0.0)?, reduction(c)?))
+        },
         "nll_loss" => |c| one(c.x()?.nll_loss(&c.t(1, "target")?, reduction(c)?)),
         "mse_loss" => |c| one(c.x()?.mse_loss(&c.t(1, "target")?, reduction(c)?)),
         "binary_cross_entropy_with_logits" => |c| one(c.x()?.bce_with_logits(&c.t(1, "target")?, reduction(c)?)),
@@ -107,7 +111,10 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             one(parts.try_fold(first, |a, b| a.matmul(&b)))
         },
         "vecdot" => |c| one(c.x()?.mul(&c.t(1, "y")?)?.sum(c.maybe_int(9, "dim")?.unwrap_or(-1), false)),
-        "inner" => |c| one(c.x()?.matmul(&transposed(&c.t(1, "other")?)?)),
+        "inner" => |c| {
+            let (a, b) = (c.x()?, c.t(1, "other")?);
+            one(if a.ndim() == 0 || b.ndim() == 0 { a.mul(&b) } else { a.matmul(&transposed(&b)?) })
+        },
         _ => return None,
     })
 }

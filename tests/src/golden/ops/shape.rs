@@ -78,12 +78,16 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         },
         "flip" => |c| one(c.x()?.flip(c.ints(1, "dim dims")?)),
         "fliplr" => |c| one(c.x()?.flip(1)),
-        "flipud" => |c| one(c.x()?.flip(0)),
+        "flipud" => |c| match c.x()?.ndim() {
+            0 => Err(Stop::NotMapped("no axis".into())),
+            _ => one(c.x()?.flip(0)),
+        },
         "roll" => |c| {
             let x = c.x()?;
             let (shifts, dims) = (c.ints(1, "shift shifts")?, c.value(2, "dim dims"));
             if dims.is_null() {
-                return one(x.reshape(&[x.numel()])?.roll(shifts[0], 0)?.reshape(x.shape()));
+                let [shift] = shifts[..] else { return Err(c.strange(1, "shift shifts")) };
+                return one(x.flatten()?.roll(shift, 0)?.reshape(x.shape()));
             }
             let pairs = shifts.into_iter().zip(c.ints(2, "dim dims")?);
             one(pairs.into_iter().try_fold(x, |x, (shift, dim)| x.roll(shift, dim)))
@@ -95,6 +99,12 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             let (a, b) = (c.maybe_int(2, "dim1")?.unwrap_or(0), c.maybe_int(3, "dim2")?.unwrap_or(1));
             one(c.x()?.diagonal(c.maybe_int(1, "offset")?.unwrap_or(0), a, b))
         },
+        "linalg.diagonal" => |c| {
+            let (a, b) = (c.maybe_int(2, "dim1")?.unwrap_or(-2), c.maybe_int(3, "dim2")?.unwrap_or(-1));
+            one(c.x()?.diagonal(c.maybe_int(1, "offset")?.unwrap_or(0), a, b))
+        },
+        // The columns of a convolution, not windows of an axis.
+        "nn.functional.unfold" => |_| Err(Stop::NotMapped(String::new())),
         "tril" => |c| one(c.x()?.tril(c.maybe_int(1, "diagonal")?.unwrap_or(0) as i64)),
         "triu" => |c| one(c.x()?.triu(c.maybe_int(1, "diagonal")?.unwrap_or(0) as i64)),
         // Parts that together count the operand five times.
