@@ -4,12 +4,11 @@
 
 use std::process::ExitCode;
 
-use numr_cpu::{CpuDevice, CpuRuntime};
 use numr_tests::golden::{data, run};
 
 fn main() -> ExitCode {
     let filter = std::env::args().nth(1).unwrap_or_default();
-    match run::directory::<CpuRuntime>(&data::directory(), &filter, &CpuDevice::new()) {
+    match run::on_cpu(&data::directory(), &filter) {
         Ok(report) => {
             print!("{report}");
             if report.is_fine() { ExitCode::SUCCESS } else { ExitCode::FAILURE }

@@ -8,6 +8,7 @@ use std::thread;
 
 use numr_core::prim::{Prim, View as PrimView};
 use numr_core::{Error, Result, Runtime, SliceRange, Tensor};
+use numr_cpu::{CpuDevice, CpuRuntime};
 use serde_json::Value;
 
 use super::call::{Call, Done, Given, Stop, Style};
@@ -207,6 +208,14 @@ pub fn run<R: Runtime>(case: &Case, device: &R::Device) -> Verdict {
         Kind::Grad | Kind::Jvp | Kind::Hvp | Kind::D3 => derive::verdict::<R>(case, device),
         Kind::Property => Verdict::NotMapped("property".into()),
     }
+}
+
+/// [`directory`] on this machine's processor, compiled once for all who run it.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn on_cpu(dir: &Path, filter: &str) -> io::Result<Report> {
+    directory::<CpuRuntime>(dir, filter, &CpuDevice::new())
 }
 
 /// Runs every case of a directory whose name contains `filter`, on all threads of the machine.

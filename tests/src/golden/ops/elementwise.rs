@@ -2,9 +2,10 @@
 
 use std::f64::consts::PI;
 
+use numr_core::ops::operands::Operand;
 use numr_core::{DType, Runtime, Tensor};
 
-use super::super::call::Style;
+use super::super::call::{Arg, Call, Stop, Style};
 use super::{Op, apply_named, one};
 
 /// The entry of `op` in this family.
@@ -30,8 +31,8 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         "__rpow__" => |c| one(c.t(1, "other")?.pow(&c.x()?)),
         "__rmod__" => |c| one(remainder(&c.t(1, "other")?, &c.x()?)),
         "rsub" | "__rsub__" => |c| one(c.t(1, "other")?.sub(&c.x()?.mul(c.maybe_number(2, "alpha", 1)?.operand())?)),
-        "torch.add" => |c| one(c.x()?.add(&c.t(1, "other")?.mul(c.maybe_number(2, "alpha", 1)?.operand())?)),
-        "torch.sub" => |c| one(c.x()?.sub(&c.t(1, "other")?.mul(c.maybe_number(2, "alpha", 1)?.operand())?)),
+        "torch.add" => |c| one(c.x()?.add(&scaled(c)?)),
+        "torch.sub" => |c| one(c.x()?.sub(&scaled(c)?)),
         "remainder" => |c| one(remainder(&c.x()?, &c.t(1, "other")?)),
         "div.floor_rounding" => |c| {
             c.skip("rounding_mode");
@@ -91,9 +92,10 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         "deg2rad" => |c| one(c.x()?.mul(PI / 180.0)),
         "rad2deg" => |c| one(c.x()?.mul(180.0 / PI)),
         "torch.where" => |c| one(c.t(1, "condition")?.where_cond(&c.x()?, c.arg(2, "other")?.operand())),
-        "masked_fill" => |c| {
-            let value = c.arg(2, "value")?;
-            one(c.t(1, "mask")?.where_cond(value.operand(), &c.x()?))
+        "masked_fill" => |c| match c.arg(2, "value")? {
+            Arg::Number(value) => one(c.x()?.masked_fill(&c.t(1, "mask")?, value)),
+            Arg::Tensor(value) if value.ndim() == 0 => one(c.t(1, "mask")?.where_cond(&value, &c.x()?)),
+            Arg::Tensor(_) => Err(Stop::NotMapped("a value with axes".into())),
         },
         "prog.gelu" => |c| one(c.x()?.gelu_tanh()),
         "prog.leaky_relu" => |c| one(c.x()?.leaky_relu(0.1)),
@@ -110,4 +112,13 @@ pub(super) fn remainder<R: Runtime>(x: &Tensor<R>, y: &Tensor<R>) -> numr_core::
     let rest = x.fmod(y)?;
     let other_sign = rest.lt(0)?.ne(&y.lt(0)?)?.logical_and(&rest.ne(0)?)?;
     other_sign.where_cond(&rest.add(y)?, &rest)
+}
+
+/// The second operand, times `alpha` if the call has one.
+fn scaled<R: Runtime>(c: &Call<'_, R>) -> Result<Tensor<R>, Stop> {
+    let other = c.t(1, "other")?;
+    Ok(match c.maybe_lit(2, "alpha")? {
+        Some(alpha) => other.mul(Operand::Scalar(alpha))?,
+        None => other,
+    })
 }

@@ -3,7 +3,7 @@
 use numr_core::ops::index::ScatterReduceOp;
 use numr_core::{Runtime, Tensor};
 
-use super::super::call::{Call, Stop};
+use super::super::call::{Call, Stop, Style};
 use super::{Op, one};
 
 /// The entry of `op` in this family.
@@ -12,6 +12,9 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         "gather" => |c| {
             c.skip("sparse_grad");
             let (dim, index) = along(c)?;
+            if c.style == Style::Torch && index.is_empty() {
+                return Err(Stop::NotMapped("an empty index, which torch takes in any shape".into()));
+            }
             one(c.x()?.gather(dim, &index))
         },
         "take_along_dim" => |c| {

@@ -206,6 +206,9 @@ fn real<R: Runtime>(c: &Call<'_, R>) -> Result<Tensor<R>, Stop> {
 /// The operands joined along an axis. A case that joins one operand to itself says so by its name.
 fn joined<R: Runtime>(c: &Call<'_, R>, join: fn(&[&Tensor<R>], isize) -> numr_core::Result<Tensor<R>>) -> Done<R> {
     let parts = c.all()?;
+    if c.style == Style::Torch && parts.iter().any(|p| p.shape() == [0]) {
+        return Err(Stop::NotMapped("an empty vector, which torch joins to anything".into()));
+    }
     let dim = c.maybe_int(if c.style == Style::Torch { 1 } else { 9 }, "dim")?.unwrap_or(0);
     one(join(&parts.iter().collect::<Vec<_>>(), dim))
 }
