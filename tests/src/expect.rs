@@ -33,4 +33,64 @@ pub const GAPS: &[Gap] = &[Gap {
     op: "torch.arange",
     dtype: None,
     reason: "as in NumPy, a step that leads away gives no element; torch refuses",
-}];
+}    Gap {
+        case: "opinfo_err/*",
+        op: "torch.masked_fill",
+        dtype: None,
+        reason: "ours promotes to hold the value, here to complex numbers",
+    },
+    Gap {
+        case: "opinfo_err/*",
+        op: "torch.nn.functional.group_norm",
+        dtype: None,
+        reason: "ours takes groups without elements",
+    },
+    Gap {
+        case: "opinfo_err/*",
+        op: "torch.nn.functional.embedding",
+        dtype: None,
+        reason: "ours takes tables of any rank",
+    },
+    Gap {
+        case: "opinfo_low/*",
+        op: "torch.topk",
+        dtype: None,
+        reason: "which of equal elements come first is open in torch; ours takes the first",
+    },
+    Gap {
+        case: "special/gelu_erf.mid.*",
+        op: "gelu_erf",
+        dtype: None,
+        reason: "1 + erf cancels for x < 0: the row needs erfc",
+    },
+    Gap {
+        case: "opinfo/nn.functional.layer_norm.f64.3.*",
+        op: "torch.nn.functional.layer_norm",
+        dtype: None,
+        reason: "over two elements the gradient cancels to 1e-5: exact is 1.79297734204925e-5, torch's is 9e-11 off",
+    },
+    Gap {
+        case: "opinfo/scatter_reduce.prod.f64.0.hvp",
+        op: "torch.scatter_reduce.prod",
+        dtype: None,
+        reason: "exact is 0: what is stored is rounding noise of 1e-17",
+    },
+    Gap {
+        case: "prog/p61.d3",
+        op: "prog",
+        dtype: None,
+        reason: "exact is 0: what is stored is rounding noise of 1e-15",
+    },
+    Gap {
+        case: "prog/p142.*",
+        op: "prog",
+        dtype: None,
+        reason: "exact is 0: what is stored is rounding noise of 1e-16",
+    },
+    Gap {
+        case: "prog/p296.*",
+        op: "prog",
+        dtype: None,
+        reason: "exact is 0 for b: what is stored is rounding noise of 1e-17",
+    },
+];

@@ -12,5 +12,6 @@ pub mod rules;
 
 pub mod call;
 pub mod ops;
+mod property;
 pub mod report;
 pub mod run;

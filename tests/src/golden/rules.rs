@@ -39,6 +39,17 @@ pub fn judge(case: &Case, outcome: &Outcome) -> Result<(), String> {
         "ends" => demand(some(f64::is_nan), "a plausible answer where there is none"),
         "refused_or_empty" => demand(got.iter().all(Host::is_empty), "a result that is not empty"),
         "no_crash" | "documented" => Ok(()),
+        "group_stats" => {
+            let x = got.first().ok_or("no result")?.numbers().real();
+            let groups = case.args["num_groups"].as_u64().ok_or("no groups")? as usize;
+            let of = |name: &str| number(&case.check[name]).unwrap_or(0.0);
+            let fine = x.chunks(x.len().div_ceil(groups).max(1)).all(|g| {
+                let mean = g.iter().sum::<f64>() / g.len() as f64;
+                let var = g.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / g.len() as f64;
+                mean.abs() <= of("mean_abs_max") && (var - 1.0).abs() <= of("var_rel")
+            });
+            demand(fine && !x.is_empty(), "a group whose mean is not 0 or whose variance is not 1")
+        }
         "valid_argsort" => {
             let order = got.first().ok_or("no result")?;
             let operand = case.inputs.first().ok_or("no operand")?;

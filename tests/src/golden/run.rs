@@ -16,7 +16,7 @@ use super::case::{self, Case, Entry, Kind, Role, View};
 use super::data::{self, Host};
 use super::report::{Report, Verdict};
 use super::rules::{Outcome, judge};
-use super::{derive, formula, ops};
+use super::{derive, formula, ops, property};
 
 /// How an operand lies in memory; the elements that an op sees are the same in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,21 +139,21 @@ fn program<R: Runtime>(steps: &Value, given: &[Given<R>], device: &R::Device) ->
 }
 
 /// Runs `f`, taking a panic for what it is, and an answer that no case asks about for none: the text says what.
-fn outcome(
+fn outcome<T>(
     case: &Case,
-    f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>,
-) -> std::result::Result<Outcome, String> {
+    f: impl FnOnce() -> std::result::Result<T, Stop>,
+) -> std::result::Result<std::result::Result<T, Outcome>, String> {
     match catch_unwind(AssertUnwindSafe(f)) {
-        Ok(Ok(hosts)) => Ok(Outcome::Value(hosts)),
+        Ok(Ok(value)) => Ok(Ok(value)),
         Ok(Err(Stop::Error(error))) => match beyond(case, &error) {
             Some(what) => Err(what),
-            None => Ok(Outcome::Refused(error.to_string())),
+            None => Ok(Err(Outcome::Refused(error.to_string()))),
         },
         Ok(Err(Stop::NotMapped(what))) => Err(what),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
-            Ok(Outcome::Panicked(text.unwrap_or_default()))
+            Ok(Err(Outcome::Panicked(text.unwrap_or_default())))
         }
     }
 }
@@ -172,12 +172,25 @@ fn beyond(case: &Case, error: &Error) -> Option<String> {
     }
 }
 
-/// The verdict on what `f` gives.
+/// The verdict on what `f` gives, by the case's rule.
 pub(super) fn verdict(case: &Case, f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> Verdict {
-    match outcome(case, f).map(|outcome| judge(case, &outcome)) {
+    match outcome(case, f).map(|done| judge(case, &done.map_or_else(|other| other, Outcome::Value))) {
         Err(what) => Verdict::NotMapped(what),
         Ok(Err(why)) => Verdict::Failed(why),
         Ok(Ok(())) => Verdict::Passed,
+    }
+}
+
+/// The verdict on an `f` that judges for itself.
+pub(super) fn verdict_of(
+    case: &Case,
+    f: impl FnOnce() -> std::result::Result<std::result::Result<(), String>, Stop>,
+) -> Verdict {
+    match outcome(case, f) {
+        Err(what) => Verdict::NotMapped(what),
+        Ok(Err(other)) => Verdict::Failed(format!("{other:?}")),
+        Ok(Ok(Err(why))) => Verdict::Failed(why),
+        Ok(Ok(Ok(()))) => Verdict::Passed,
     }
 }
 
@@ -206,7 +219,7 @@ pub fn run<R: Runtime>(case: &Case, device: &R::Device) -> Verdict {
             verdict(case, || Ok(formula::run::<R>(case, device)?.iter().map(download).collect::<Result<_>>()?))
         }
         Kind::Grad | Kind::Jvp | Kind::Hvp | Kind::D3 => derive::verdict::<R>(case, device),
-        Kind::Property => Verdict::NotMapped("property".into()),
+        Kind::Property => property::verdict::<R>(case, device),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::f64::consts::PI;
 
 use numr_core::ops::operands::Operand;
+use numr_core::rng::philox4x32;
+use numr_core::scalar::lane::U32;
 use numr_core::{DType, Runtime, Tensor};
 
 use super::super::call::{Arg, Call, Stop, Style};
@@ -12,6 +14,13 @@ use super::{Op, apply_named, one};
 pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
     Some(match op {
         "cast" => |c| one(c.x()?.cast(c.maybe_dtype(1, "to dtype")?.ok_or_else(|| c.strange(1, "to"))?)),
+        "philox4x32" => |c| {
+            let words = |t: Tensor<R>| Ok::<Vec<U32>, Stop>(t.try_to_vec::<u32>()?.into_iter().map(U32).collect());
+            let (counter, key) = (words(c.x()?)?.try_into(), words(c.t(1, "key")?)?.try_into());
+            let (Ok(counter), Ok(key)) = (counter, key) else { return Err(c.strange(0, "ctr")) };
+            let block = philox4x32(c.size(9, "rounds")?, counter, key).map(|w| w.0);
+            one(Tensor::try_from_slice(&block, &[4], c.device))
+        },
         "cast_f32" => |c| one(c.x()?.cast(DType::F32)),
         "reciprocal" => |c| apply_named("recip", c),
         "pow_scalar" => |c| one(c.x()?.pow(c.number(1, "exponent")?.operand())),

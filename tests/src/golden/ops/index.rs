@@ -137,9 +137,10 @@ fn along<R: Runtime>(c: &Call<'_, R>) -> Result<(isize, Tensor<R>), Stop> {
 /// Axis, index and source of a scatter.
 fn scatter_operands<R: Runtime>(c: &Call<'_, R>) -> Result<(isize, Tensor<R>, Tensor<R>), Stop> {
     let (dim, index) = along(c)?;
-    let mut src = c.nth(2, 3, "src value")?.cast(c.x()?.dtype())?;
+    let mut src = c.nth(2, 3, "src value")?;
     if src.ndim() == 0 {
-        src = src.broadcast_to(index.shape())?;
+        // A number, which takes the operand's dtype.
+        src = src.cast(c.x()?.dtype())?.broadcast_to(index.shape())?;
     }
     // Torch lets the source be larger than the index; the part beyond is not used.
     for (axis, &len) in index.shape().iter().enumerate() {

@@ -10,7 +10,7 @@ use super::{Op, one};
 /// The entry of `op` in this family.
 pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
     Some(match op {
-        "sum" | "nansum_like" => |c| one(c.x()?.sum(axes(c)?, keep(c)?)),
+        "sum" | "sum_is_nan" | "nansum_like" => |c| one(c.x()?.sum(axes(c)?, keep(c)?)),
         "edge_grad.sum" => |c| one(c.x()?.sub(&c.x()?.sum(axes(c)?, keep(c)?)?)),
         "prod" => |c| one(c.x()?.prod(axes(c)?, keep(c)?)),
         "mean" => |c| one(c.x()?.mean(axes(c)?, keep(c)?)),
@@ -19,7 +19,6 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         "any" => |c| one(c.x()?.any(axes(c)?, keep(c)?)),
         "all" => |c| one(c.x()?.all(axes(c)?, keep(c)?)),
         "count_nonzero" => |c| one(c.x()?.ne(0)?.sum(axes(c)?, keep(c)?)),
-        "sum_is_nan" => |c| one(c.x()?.sum(axes(c)?, keep(c)?)?.isnan()),
         "logsumexp" => |c| one(c.x()?.logsumexp(axes(c)?, keep(c)?)),
         "var" | "var.unbiased" => |c| one(c.x()?.var(spread_axes(c)?, keep(c)?, correction(c)?)),
         "std" | "std.unbiased" => |c| one(c.x()?.std(spread_axes(c)?, keep(c)?, correction(c)?)),
@@ -84,10 +83,11 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         "plain.norm" => |c| one(c.x()?.norm(.., false)),
         "l1_loss" => |c| reduced(c, c.x()?.sub(&c.t(1, "target")?)?.abs()?),
         "soft_margin_loss" => |c| reduced(c, c.x()?.mul(&c.t(1, "target")?)?.neg()?.softplus()?),
-        "matmul" | "mm" | "bmm" | "mv" | "bmm.triton_optimized" | "dot" | "vdot" => |c| {
+        "matmul" | "mm" | "bmm" | "mv" | "bmm.triton_optimized" | "dot" => |c| {
             let (a, b) = (c.x()?, c.t(1, "other mat2 vec tensor")?);
             one(a.matmul(&b))
         },
+        "vdot" => |c| one(c.x()?.conj()?.matmul(&c.t(1, "other")?)),
         "__rmatmul__" => |c| one(c.t(1, "other")?.matmul(&c.x()?)),
         "matmul_t" => |c| one(c.x()?.matmul(&c.t(1, "")?.t()?)),
         "outer" => |c| one(c.x()?.unsqueeze(-1)?.mul(&c.t(1, "vec2")?)),
@@ -100,8 +100,12 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         },
         "addmm" | "addmm.decomposed" | "addmv" | "baddbmm" => |c| {
             let product = c.t(1, "mat1 batch1 mat")?.matmul(&c.t(2, "mat2 batch2 vec")?)?;
-            let product = product.mul(c.maybe_number(9, "alpha", 1)?.operand())?;
-            let beta = c.maybe_lit(9, "beta")?.unwrap_or(Lit::Int(1));
+            let (alpha, beta) = (c.maybe_lit(9, "alpha")?, c.maybe_lit(9, "beta")?);
+            let (alpha, beta) = (alpha.unwrap_or(Lit::Int(1)), beta.unwrap_or(Lit::Int(1)));
+            if product.dtype().is_int() && [alpha, beta].iter().any(|l| !matches!(l, Lit::Int(_))) {
+                return Err(Stop::NotMapped("a fraction of integers, which torch cuts off first".into()));
+            }
+            let product = product.mul(Operand::Scalar(alpha))?;
             // Torch leaves the first operand out where beta is zero, NaN included.
             one(if beta.is_zero() { Ok(product) } else { c.x()?.mul(Operand::Scalar(beta))?.add(&product) })
         },
@@ -179,7 +183,8 @@ pub(super) fn normalized<R: Runtime>(
     bias: Option<Tensor<R>>,
     norm: impl Fn(&Tensor<R>, &Tensor<R>, &Tensor<R>) -> numr_core::Result<Tensor<R>>,
 ) -> Done<R> {
-    let lead = x.ndim().checked_sub(axes).ok_or_else(|| Stop::NotMapped("normalized_shape".into()))?;
+    let lead = Some(axes).filter(|&n| n > 0).and_then(|n| x.ndim().checked_sub(n));
+    let lead = lead.ok_or_else(|| Stop::NotMapped("no axis to normalise over".into()))?;
     let n: usize = x.shape()[lead..].iter().product();
     let flat = |t: Option<Tensor<R>>, fill: i64| match t {
         Some(t) => t.reshape(&[n]),
