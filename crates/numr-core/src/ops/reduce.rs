@@ -184,13 +184,15 @@ impl<R: Runtime> Tensor<R> {
         if keepdim { Ok(out) } else { out.squeeze_axes(listed()) }
     }
 
-    /// Euclidean norm over axes, √Σ|x|².
+    /// Euclidean norm over axes, √Σ|x|². The slope at 0 is 0.
     ///
     /// # Errors
     /// `Error::Axis` for an axis that is not there.
     pub fn norm(&self, axes: impl Into<Axes>, keepdim: bool) -> Result<Tensor<R>> {
         let (x, dtype) = self.inexact()?;
-        fuse([&x], |[x]| squared(x))?.sum(axes, keepdim)?.sqrt()?.cast(dtype.to_real())
+        let total = fuse([&x], |[x]| squared(x))?.sum(axes, keepdim)?;
+        // The slope of the root at 0 is infinite: it is kept away from there.
+        fuse([&total], |[s]| s.eq(0.0).where_cond(0.0, s.eq(0.0).where_cond(1.0, s).sqrt()))?.cast(dtype.to_real())
     }
 
     /// How many elements over axes are not zero (i64).
