@@ -1,5 +1,6 @@
 //! Fusion: one kernel for a formula over several tensors.
 
+pub use super::map::symbolic::Symbolic;
 use super::operands::Operand;
 use crate::error::Result;
 use crate::prim::{Bind, Map, MapOp, Prim};
