@@ -19,7 +19,8 @@ const PIXELS: usize = 64;
 const HIDDEN: usize = 128;
 const CLASSES: usize = 10;
 const BATCH: usize = 64;
-const DROPOUT: f64 = 0.1;
+const DROPOUT: f64 = 0.2;
+const RATE: f64 = 3e-3;
 const PARAMETERS: [(&str, &[usize]); 10] = [
     ("w1", &[PIXELS, HIDDEN]),
     ("b1", &[HIDDEN]),
@@ -68,9 +69,9 @@ struct Adam {
 }
 
 impl Adam {
-    fn new(parameters: &[Tensor<AnyRuntime>], rate: f64) -> numr::Result<Adam> {
+    fn new(parameters: &[Tensor<AnyRuntime>]) -> numr::Result<Adam> {
         let zeros = || parameters.iter().map(Tensor::zeros_like).collect::<numr::Result<Vec<_>>>();
-        Ok(Adam { rate, step: 0, mean: zeros()?, square: zeros()? })
+        Ok(Adam { rate: RATE, step: 0, mean: zeros()?, square: zeros()? })
     }
 
     fn update(&mut self, k: usize, p: &Tensor<AnyRuntime>, g: &Tensor<AnyRuntime>) -> numr::Result<Tensor<AnyRuntime>> {
@@ -160,7 +161,7 @@ fn main() -> Result<(), Error> {
     println!("{device}: {n} images to learn from, {} to be tested on", labels.len());
 
     let start = Instant::now();
-    let mut adam = Adam::new(&parameters, 2e-3)?;
+    let (mut adam, steps) = (Adam::new(&parameters)?, (epochs * n.div_ceil(BATCH)) as f64);
     for epoch in 1..=epochs {
         let order = key.child(2).child(epoch as u64).permutation::<AnyRuntime>(n, &device)?;
         let mut total = 0.0;
@@ -169,6 +170,8 @@ fn main() -> Result<(), Error> {
             let batch = order.narrow(0, first, size)?;
             let (x, y) = (train.images.index_select(0, &batch)?, train.labels.index_select(0, &batch)?);
             let leaves: Vec<_> = parameters.iter().map(leaf).collect();
+            // The rate falls to nothing, so that the last steps settle.
+            adam.rate = RATE * (1.0 - f64::from(adam.step) / steps);
             adam.step += 1;
             let dropout = key.child(3).child(adam.step as u64);
             let scores = network(&constant(&x), &leaves, Some(dropout))?;

@@ -95,7 +95,7 @@ impl Device {
             Some((kind, n)) => (kind, Some(n)),
             None => (name, None),
         };
-        let bad = |reason: String| Err(Error::argument("device", "name", reason));
+        let bad = |reason: String| Err(Error::argument("Device::parse", "name", reason));
         let index = match number.map(str::parse::<usize>) {
             None => 0,
             Some(Ok(n)) => n,
@@ -139,10 +139,13 @@ fn wgpu() -> Option<Result<Vec<String>>> {
 fn missing(backend: &'static str, answer: Option<Result<Vec<String>>>) -> Error {
     match answer {
         Some(Err(e)) => e,
-        Some(Ok(_)) => Error::unsupported("device", None, backend, "the backend has no runtime yet"),
-        None => {
-            Error::unsupported("device", None, backend, format!("numr was built without the feature \"{backend}\""))
-        }
+        Some(Ok(_)) => Error::unsupported("Device::parse", None, backend, "the backend has no runtime yet"),
+        None => Error::unsupported(
+            "Device::parse",
+            None,
+            backend,
+            format!("numr was built without the feature \"{backend}\""),
+        ),
     }
 }
 
