@@ -74,7 +74,7 @@ impl Width for Single {
         // The half words of the 64-bit table, less its first.
         let (mut words, mut k) = ([0; 8], 0);
         while k < words.len() {
-            words[k] = (Double::TWO_OVER_PI[(k + 1) / 2] >> (32 * (k % 2))) as i32 as i64;
+            words[k] = (Double::TWO_OVER_PI[k.div_ceil(2)] >> (32 * (k % 2))) as i32 as i64;
             k += 1;
         }
         words
