@@ -36,7 +36,7 @@ pub struct SliceRange {
 
 /// Strides of row-major order. They saturate where no memory could hold the shape, and so never wrap.
 fn row_major(shape: &[usize]) -> Strides {
-    let mut strides: Strides = std::iter::repeat_n(1, shape.len()).collect();
+    let mut strides = Strides::from_elem(1, shape.len());
     let mut step = 1usize;
     for (s, &d) in strides.iter_mut().zip(shape).rev() {
         *s = isize::try_from(step).unwrap_or(isize::MAX);
@@ -174,7 +174,7 @@ impl Layout {
     pub fn broadcast_to(&self, op: &'static str, shape: &[usize]) -> Result<Layout> {
         try_numel(op, shape)?;
         let new = shape.len().checked_sub(self.ndim()).ok_or_else(|| Error::broadcast(op, &[&self.shape, shape]))?;
-        let mut strides: Strides = std::iter::repeat_n(0, shape.len()).collect();
+        let mut strides = Strides::from_elem(0, shape.len());
         for (k, (&d, &s)) in self.shape.iter().zip(&self.strides).enumerate() {
             match shape[new + k] {
                 target if target == d => strides[new + k] = s,

@@ -14,8 +14,16 @@ const INLINE: usize = 8;
 macro_rules! per_axis {
     ($(#[$doc:meta])* $name:ident of $item:ty) => {
         $(#[$doc])*
-        #[derive(Clone, PartialEq, Eq, Hash, Default)]
+        #[derive(PartialEq, Eq, Hash, Default)]
         pub struct $name(SmallVec<[$item; INLINE]>);
+
+        impl Clone for $name {
+            // By bytes; the derived one goes through an iterator, at several times the cost of all else in a view.
+            #[inline]
+            fn clone(&self) -> Self {
+                Self(SmallVec::from_slice(&self.0))
+            }
+        }
 
         impl $name {
             /// The empty list: that of a scalar.
@@ -25,6 +33,10 @@ macro_rules! per_axis {
             /// An empty list with room for `capacity` axes.
             pub fn with_capacity(capacity: usize) -> Self {
                 Self(SmallVec::with_capacity(capacity))
+            }
+            /// One value for each of `len` axes.
+            pub fn from_elem(value: $item, len: usize) -> Self {
+                Self(SmallVec::from_elem(value, len))
             }
             /// Appends an axis.
             pub fn push(&mut self, value: $item) {
@@ -190,7 +202,7 @@ pub fn try_numel(op: &'static str, shape: &[usize]) -> Result<usize> {
 /// ```
 pub fn broadcast(op: &'static str, shapes: &[&[usize]]) -> Result<Shape> {
     let ndim = shapes.iter().map(|s| s.len()).max().unwrap_or(0);
-    let mut out: Shape = std::iter::repeat_n(1, ndim).collect();
+    let mut out = Shape::from_elem(1, ndim);
     for shape in shapes {
         for (o, &d) in out[ndim - shape.len()..].iter_mut().zip(*shape) {
             match (*o, d) {

@@ -226,9 +226,9 @@ impl<R: Runtime> Tensor<R> {
 }
 
 fn first<R: Runtime>(prim: &Prim, mut outputs: Outputs<R>) -> Result<Tensor<R>> {
-    match outputs.len() {
-        1 => Ok(outputs.remove(0)),
-        n => Err(Error::argument(prim.name(), "results", format!("one was expected, the runtime gave {n}"))),
+    match (outputs.pop(), outputs.len()) {
+        (Some(only), 0) => Ok(only),
+        (_, n) => Err(Error::argument(prim.name(), "results", format!("one was expected, not {n} more or none"))),
     }
 }
 

@@ -12,15 +12,16 @@ use bytemuck::Pod;
 use numr_core::prim::{Bind, Map, MapOp, Meta};
 use numr_core::runtime::{Outputs, Support};
 use numr_core::{DType, Error, Result, Shape, Tensor, promote_weak};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::cell::Cell;
 use std::sync::Arc;
 
 use crate::CpuRuntime;
 use crate::copy::by_size;
 use crate::storage::{Buffer, elements};
-use crate::threads::parallel;
+use crate::threads::{parallel, parallel_chunks};
 use crate::walk::Walk;
+use body::Kernel;
 use plan::{Leaf, Place, Plan, Value};
 
 /// Elements of a block.
@@ -42,14 +43,15 @@ pub(crate) fn supports(map: &Map, dtypes: &[DType]) -> Support {
 }
 
 /// The dtype of all operands, if a row's own kernel may take it.
-fn common(map: &Map, dtypes: &[DType]) -> Option<DType> {
-    let (&first, rest) = dtypes.split_first()?;
+fn common(map: &Map, inputs: &[&Tensor<CpuRuntime>]) -> Option<DType> {
+    let (first, rest) = inputs.split_first()?;
+    let dtype = first.dtype();
+    let same = matches!(dtype, DType::F32 | DType::F64) && rest.iter().all(|t| t.dtype() == dtype);
     let scalar = |b: &Bind| match b {
         Bind::Input => true,
-        Bind::Scalar(l) => promote_weak(first, l.weak()) == first,
+        Bind::Scalar(l) => promote_weak(dtype, l.weak()) == dtype,
     };
-    (matches!(first, DType::F32 | DType::F64) && rest.iter().all(|&d| d == first) && map.binds.iter().all(scalar))
-        .then_some(first)
+    (same && map.binds.iter().all(scalar)).then_some(dtype)
 }
 
 fn plan_of(map: &Map, dtypes: &[DType]) -> Result<(Arc<Plan>, SmallVec<[DType; 4]>)> {
@@ -66,7 +68,7 @@ enum Source<'a> {
     /// The elements as they lie in memory.
     Dense(&'a [u8]),
     /// Elements that have to be brought into a block.
-    Strided(Walk, &'a [u8]),
+    Strided(Box<Walk>, &'a [u8]),
     /// One value.
     Value(Value),
 }
@@ -75,71 +77,116 @@ impl<'a> Source<'a> {
     fn new(tensor: &'a Tensor<CpuRuntime>, shape: &Shape) -> Result<Source<'a>> {
         let size = tensor.dtype().size_in_bytes();
         let bytes: &[u8] = by_size!(size, T => bytemuck::cast_slice(elements::<T>(tensor)?));
-        if tensor.layout().shape() == shape && tensor.is_contiguous() {
-            return Ok(Source::Dense(&bytes[(tensor.layout().offset() * size).min(bytes.len())..]));
+        let layout = tensor.layout();
+        let first = layout.offset() * size;
+        if layout.shape() == shape && layout.is_contiguous() {
+            return Ok(Source::Dense(&bytes[first.min(bytes.len())..]));
         }
-        let walk = Walk::new(&tensor.layout().broadcast_to("map", shape)?);
-        if walk.single() {
+        if shape.contains(&0) {
+            return Ok(Source::Dense(&[]));
+        }
+        let value = || {
             let mut value = Value { bytes: [0; 16], size: size as u8 };
-            value.bytes[..size].copy_from_slice(&bytes[tensor.layout().offset() * size..][..size]);
-            return Ok(Source::Value(value));
+            value.bytes[..size].copy_from_slice(&bytes[first..first + size]);
+            Ok(Source::Value(value))
+        };
+        if layout.numel() == 1 {
+            return value();
+        }
+        let walk = Walk::new(&layout.broadcast_to("map", shape)?);
+        if walk.single() {
+            return value();
         }
         Ok(match walk.dense() {
             Some(at) => Source::Dense(&bytes[at * size..]),
-            None => Source::Strided(walk, bytes),
+            None => Source::Strided(Box::new(walk), bytes),
         })
     }
 }
 
-/// Runs an expression.
-pub(crate) fn map(map: &Map, inputs: &[&Tensor<CpuRuntime>], outs: &[Meta]) -> Result<Outputs<CpuRuntime>> {
-    let mut buffers = outs.iter().map(Buffer::for_meta).collect::<Result<SmallVec<[Buffer; 1]>>>()?;
-    let shape = match outs.first() {
-        Some(out) if !out.shape.contains(&0) => &out.shape,
-        _ => return Ok(tensors(buffers, outs)),
-    };
-    let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|t| t.dtype()).collect();
-    let native = match map.op {
-        MapOp::Row(row) => common(map, &dtypes).and_then(|d| Some((Plan::row(row, d)?, d))),
-        MapOp::Graph(_) => None,
-    };
-    let compiled;
-    let (plan, types): (&Plan, &[DType]) = match &native {
-        Some((plan, dtype)) => (plan, &[*dtype; 3]),
-        None => {
-            compiled = plan_of(map, &dtypes)?;
-            (&compiled.0, &compiled.1)
-        }
-    };
-    let mut tensors_in = inputs.iter();
-    let mut sources: SmallVec<[Source<'_>; 3]> = SmallVec::new();
-    for (bind, &dtype) in map.binds.iter().zip(types) {
+/// The arguments of a map, in order. `types` says what a scalar becomes.
+fn sources<'a>(
+    map: &Map,
+    inputs: &[&'a Tensor<CpuRuntime>],
+    shape: &Shape,
+    types: impl Fn(usize) -> DType,
+) -> Result<SmallVec<[Source<'a>; 3]>> {
+    let mut inputs = inputs.iter();
+    let mut sources = SmallVec::new();
+    for (k, bind) in map.binds.iter().enumerate() {
         match bind {
-            Bind::Scalar(l) => sources.push(Source::Value(Value::new(*l, dtype))),
-            Bind::Input => {
-                let Some(tensor) = tensors_in.next() else { continue };
-                sources.push(Source::new(tensor, shape)?);
-            }
+            Bind::Scalar(l) => sources.push(Source::Value(Value::new(*l, types(k)))),
+            Bind::Input => sources.extend(inputs.next().map(|t| Source::new(t, shape)).transpose()?),
         }
     }
-    let total = shape.numel().unwrap_or(0);
-    let mut targets: SmallVec<[Target; 1]> = SmallVec::new();
-    for (buffer, meta) in buffers.iter_mut().zip(outs) {
-        targets.push(Target { start: buffer.slice_mut::<u8>().as_mut_ptr(), size: meta.dtype.size_in_bytes() });
-    }
-    let run = Run { plan, sources: &sources, targets: &targets, shape };
-    if total <= CHUNK {
-        run.chunk(0, total);
-    } else {
-        parallel(total.div_ceil(CHUNK), total * plan.steps.len(), |k| {
-            run.chunk(k * CHUNK, CHUNK.min(total - k * CHUNK));
-        });
-    }
-    Ok(tensors(buffers, outs))
+    Ok(sources)
 }
 
-fn tensors(buffers: SmallVec<[Buffer; 1]>, outs: &[Meta]) -> Outputs<CpuRuntime> {
-    buffers.into_iter().zip(outs).map(|(b, m)| b.into_tensor(m.shape.clone(), m.dtype)).collect()
+/// Runs an expression.
+pub(crate) fn map(map: &Map, inputs: &[&Tensor<CpuRuntime>], outs: &[Meta]) -> Result<Outputs<CpuRuntime>> {
+    if let (MapOp::Row(row), [out]) = (&map.op, outs)
+        && let Some(dtype) = common(map, inputs)
+        && let Some(kernel) = body::row(*row, dtype)
+    {
+        let mut buffer = Buffer::for_meta(out)?;
+        let sources = sources(map, inputs, &out.shape, |_| dtype)?;
+        if !one_step(kernel, &sources, buffer.slice_mut(), dtype) {
+            run(&Plan::row(kernel, sources.len(), dtype), &sources, &out.shape, &mut [buffer.slice_mut()]);
+        }
+        return Ok(smallvec![buffer.into_tensor(out.shape.clone(), out.dtype)]);
+    }
+    let mut buffers = outs.iter().map(Buffer::for_meta).collect::<Result<SmallVec<[Buffer; 1]>>>()?;
+    if let Some(Meta { shape, .. }) = outs.first() {
+        let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|t| t.dtype()).collect();
+        let (plan, types) = plan_of(map, &dtypes)?;
+        let sources = sources(map, inputs, shape, |k| types[k])?;
+        let mut results: SmallVec<[&mut [u8]; 1]> = buffers.iter_mut().map(|b| b.slice_mut()).collect();
+        run(&plan, &sources, shape, &mut results);
+    }
+    Ok(buffers.into_iter().zip(outs).map(|(b, m)| b.into_tensor(m.shape.clone(), m.dtype)).collect())
+}
+
+/// Runs one kernel where all operands lie in memory as the result does, or are few enough to be laid out on the stack.
+/// Answers whether it did.
+fn one_step(kernel: Kernel, sources: &[Source<'_>], out: &mut [u8], dtype: DType) -> bool {
+    const FEW: usize = 128;
+    let chunk = CHUNK * dtype.size_in_bytes();
+    let mut few = [[0u64; FEW / 8]; 3];
+    let mut operands: [&[u8]; 3] = [&[]; 3];
+    for ((operand, few), source) in operands.iter_mut().zip(&mut few).zip(sources) {
+        *operand = match source {
+            Source::Dense(bytes) => &bytes[..out.len()],
+            Source::Value(value) if out.len() <= FEW => {
+                let block: &mut [u8] = &mut bytemuck::cast_slice_mut(few)[..out.len()];
+                by_size!(value.size, T => fill::<T>(block, value));
+                block
+            }
+            Source::Value(_) | Source::Strided(..) => return false,
+        };
+    }
+    if out.len() <= chunk {
+        kernel(operands, out);
+    } else {
+        let work = out.len() / dtype.size_in_bytes();
+        parallel_chunks(out, chunk, work, |k, part| {
+            kernel(operands.map(|o| if o.is_empty() { o } else { &o[k * chunk..][..part.len()] }), part);
+        });
+    }
+    true
+}
+
+/// Runs a plan into its results.
+fn run(plan: &Plan, sources: &[Source<'_>], shape: &Shape, results: &mut [&mut [u8]]) {
+    let total = shape.numel().unwrap_or(0);
+    if total == 0 {
+        return;
+    }
+    let target = |bytes: &mut &mut [u8]| Target { start: bytes.as_mut_ptr(), size: bytes.len() / total };
+    let targets: SmallVec<[Target; 1]> = results.iter_mut().map(target).collect();
+    let run = Run { plan, sources, targets: &targets, shape };
+    parallel(total.div_ceil(CHUNK), total * plan.steps.len(), |k| {
+        run.chunk(k * CHUNK, CHUNK.min(total - k * CHUNK));
+    });
 }
 
 /// The memory of a result.

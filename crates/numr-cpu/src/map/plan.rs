@@ -5,7 +5,6 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use numr_core::ops::map::Row;
 use numr_core::scalar::program::{Op, Program};
 use numr_core::{DType, Lit, dispatch_dtype};
 use smallvec::{SmallVec, smallvec};
@@ -77,19 +76,19 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// One step for a whole row, if it is compiled for this dtype.
-    pub(super) fn row(row: Row, dtype: DType) -> Option<Plan> {
-        let (kernel, size, args) = (body::row(row, dtype)?, dtype.size_in_bytes() as u8, row.arity());
+    /// One step for a whole row of so many arguments.
+    pub(super) fn row(kernel: Kernel, args: usize, dtype: DType) -> Plan {
+        let size = dtype.size_in_bytes() as u8;
         let operand = |k: usize| if k < args { (k as Place, size) } else { NONE };
         let step = Step { kernel, operands: [operand(0), operand(1), operand(2)], out: (args as Place, size) };
-        Some(Plan {
+        Plan {
             steps: smallvec![step],
             args,
             outs: 1,
             leaves: SmallVec::new(),
             places: args + 1,
             widest: size.into(),
-        })
+        }
     }
 
     /// The plan of a program whose arguments with a bit in `scalars` are values; made once. `None` if a step has no
