@@ -16,6 +16,7 @@ use crate::shape::Shape;
 use smallvec::SmallVec;
 use std::cell::Cell;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Identifies a tensor; clones share it.
@@ -48,14 +49,21 @@ impl TensorId {
 }
 
 /// An n-dimensional array on a device of runtime `R`: a view, described by a layout, of storage that clones and other
-/// views share. Cheap to clone.
-#[derive(Clone)]
-pub struct Tensor<R: Runtime> {
+/// views share. Cheap to clone and to move: it is one pointer.
+pub struct Tensor<R: Runtime>(Arc<Inner<R>>);
+
+struct Inner<R: Runtime> {
     storage: R::Storage,
     layout: Layout,
     dtype: DType,
     device: R::Device,
     id: TensorId,
+}
+
+impl<R: Runtime> Clone for Tensor<R> {
+    fn clone(&self) -> Self {
+        Tensor(self.0.clone())
+    }
 }
 
 /// The value, or the error's text as a panic at the caller.
@@ -71,52 +79,52 @@ impl<R: Runtime> Tensor<R> {
     /// A tensor over storage that a runtime has filled: `layout` must lie within it and its elements be of `dtype`.
     /// For runtimes; a wrong layout is caught by the backend's own bounds, not here.
     pub fn from_storage(storage: R::Storage, layout: Layout, dtype: DType, device: R::Device) -> Tensor<R> {
-        Tensor { storage, layout, dtype, device, id: TensorId::new() }
+        Tensor(Arc::new(Inner { storage, layout, dtype, device, id: TensorId::new() }))
     }
 
     /// The storage handle.
     pub fn storage(&self) -> &R::Storage {
-        &self.storage
+        &self.0.storage
     }
 
     /// Shape, strides and offset, in elements.
     pub fn layout(&self) -> &Layout {
-        &self.layout
+        &self.0.layout
     }
 
     /// The element type.
     pub fn dtype(&self) -> DType {
-        self.dtype
+        self.0.dtype
     }
 
     /// The device.
     pub fn device(&self) -> &R::Device {
-        &self.device
+        &self.0.device
     }
 
     /// The tensor's identity.
     pub fn id(&self) -> TensorId {
-        self.id
+        self.0.id
     }
 
     /// The size of each axis.
     pub fn shape(&self) -> &[usize] {
-        self.layout.shape()
+        self.0.layout.shape()
     }
 
     /// The distance in elements between neighbours along each axis.
     pub fn strides(&self) -> &[isize] {
-        self.layout.strides()
+        self.0.layout.strides()
     }
 
     /// The number of axes.
     pub fn ndim(&self) -> usize {
-        self.layout.ndim()
+        self.0.layout.ndim()
     }
 
     /// The number of elements.
     pub fn numel(&self) -> usize {
-        self.layout.numel()
+        self.0.layout.numel()
     }
 
     /// Has it no elements?
@@ -126,7 +134,7 @@ impl<R: Runtime> Tensor<R> {
 
     /// Are the elements one after the other in row-major order?
     pub fn is_contiguous(&self) -> bool {
-        self.layout.is_contiguous()
+        self.0.layout.is_contiguous()
     }
 
     /// Runs a primitive: checks the operands, asks the device whether it can, and hands over.
@@ -134,13 +142,13 @@ impl<R: Runtime> Tensor<R> {
     /// # Errors
     /// What [`Prim::infer`] finds, `Error::DeviceMismatch`, `Error::Unsupported`, and faults of the device.
     pub fn run_on(device: &R::Device, prim: &Prim, inputs: &[&Tensor<R>]) -> Result<Outputs<R>> {
-        if let Some(other) = inputs.iter().find(|t| t.device != *device) {
-            let (left, right) = (device.to_string(), other.device.to_string());
+        if let Some(other) = inputs.iter().find(|t| t.0.device != *device) {
+            let (left, right) = (device.to_string(), other.0.device.to_string());
             return Err(Error::DeviceMismatch { op: prim.name(), left, right });
         }
-        let metas: SmallVec<[(&[usize], DType); 4]> = inputs.iter().map(|t| (t.shape(), t.dtype)).collect();
+        let metas: SmallVec<[(&[usize], DType); 4]> = inputs.iter().map(|t| (t.shape(), t.0.dtype)).collect();
         let outs = prim.infer(&metas)?;
-        let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|t| t.dtype).collect();
+        let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|t| t.0.dtype).collect();
         if let Support::No { reason } = R::supports(device, prim, &dtypes) {
             let dtype = dtypes.first().copied();
             return Err(Error::Unsupported { op: prim.name(), dtype, device: device.to_string(), reason });
@@ -154,7 +162,7 @@ impl<R: Runtime> Tensor<R> {
     /// As [`Tensor::run_on`].
     pub fn run(prim: &Prim, inputs: &[&Tensor<R>]) -> Result<Outputs<R>> {
         match inputs.first() {
-            Some(first) => Self::run_on(&first.device, prim, inputs),
+            Some(first) => Self::run_on(&first.0.device, prim, inputs),
             None => Err(Error::shape(prim.name(), "an operand", &[])),
         }
     }
@@ -197,7 +205,7 @@ impl<R: Runtime> Tensor<R> {
     /// # Errors
     /// Faults of the device.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; self.numel() * self.dtype.size_in_bytes()];
+        let mut bytes = vec![0; self.numel() * self.0.dtype.size_in_bytes()];
         R::download(self, &mut bytes)?;
         Ok(bytes)
     }
@@ -214,14 +222,14 @@ impl<R: Runtime> Tensor<R> {
     }
 
     fn expect_dtype<T: Element>(&self, op: &'static str) -> Result<()> {
-        if T::DTYPE == self.dtype {
+        if T::DTYPE == self.0.dtype {
             return Ok(());
         }
-        Err(Error::dtype(op, &[self.dtype], format!("{}, the type asked for; `cast` converts", T::DTYPE)))
+        Err(Error::dtype(op, &[self.0.dtype], format!("{}, the type asked for; `cast` converts", T::DTYPE)))
     }
 
     pub(crate) fn meta_shape(&self) -> Shape {
-        self.layout.shape().clone()
+        self.0.layout.shape().clone()
     }
 }
 
@@ -236,10 +244,10 @@ impl<R: Runtime> fmt::Debug for Tensor<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tensor")
             .field("shape", &self.shape())
-            .field("dtype", &self.dtype)
-            .field("device", &self.device)
+            .field("dtype", &self.0.dtype)
+            .field("device", &self.0.device)
             .field("strides", &self.strides())
-            .field("offset", &self.layout.offset())
+            .field("offset", &self.0.layout.offset())
             .finish()
     }
 }

@@ -8,7 +8,6 @@ mod body;
 mod cast;
 mod plan;
 
-use bytemuck::Pod;
 use numr_core::prim::{Bind, Map, MapOp, Meta};
 use numr_core::runtime::{Outputs, Support};
 use numr_core::{DType, Error, Result, Shape, Tensor, promote_weak};
@@ -85,11 +84,7 @@ impl<'a> Source<'a> {
         if shape.contains(&0) {
             return Ok(Source::Dense(&[]));
         }
-        let value = || {
-            let mut value = Value { bytes: [0; 16], size: size as u8 };
-            value.bytes[..size].copy_from_slice(&bytes[first..first + size]);
-            Ok(Source::Value(value))
-        };
+        let value = || Ok(Source::Value(Value::of(&bytes[first..first + size])));
         if layout.numel() == 1 {
             return value();
         }
@@ -129,8 +124,8 @@ pub(crate) fn map(map: &Map, inputs: &[&Tensor<CpuRuntime>], outs: &[Meta]) -> R
         && let Some(kernel) = body::row(*row, dtype)
     {
         let mut buffer = Buffer::for_meta(out)?;
-        let sources = sources(map, inputs, &out.shape, |_| dtype)?;
-        if !one_step(kernel, &sources, buffer.slice_mut(), dtype) {
+        if !one_step(kernel, map, inputs, &out.shape, buffer.slice_mut(), dtype) {
+            let sources = sources(map, inputs, &out.shape, |_| dtype)?;
             run(&Plan::row(kernel, sources.len(), dtype), &sources, &out.shape, &mut [buffer.slice_mut()]);
         }
         return Ok(smallvec![buffer.into_tensor(out.shape.clone(), out.dtype)]);
@@ -146,24 +141,45 @@ pub(crate) fn map(map: &Map, inputs: &[&Tensor<CpuRuntime>], outs: &[Meta]) -> R
     Ok(buffers.into_iter().zip(outs).map(|(b, m)| b.into_tensor(m.shape.clone(), m.dtype)).collect())
 }
 
-/// Runs one kernel where all operands lie in memory as the result does, or are few enough to be laid out on the stack.
-/// Answers whether it did.
-fn one_step(kernel: Kernel, sources: &[Source<'_>], out: &mut [u8], dtype: DType) -> bool {
-    const FEW: usize = 128;
-    let chunk = CHUNK * dtype.size_in_bytes();
-    let mut few = [[0u64; FEW / 8]; 3];
+/// The bytes of a tensor whose elements lie as those of a contiguous result of this shape.
+fn dense<'a>(tensor: &'a Tensor<CpuRuntime>, shape: &Shape) -> Option<&'a [u8]> {
+    let layout = tensor.layout();
+    if layout.shape() != shape || !layout.is_contiguous() {
+        return None;
+    }
+    let size = tensor.dtype().size_in_bytes();
+    let (start, len) = (layout.offset().checked_mul(size)?, layout.numel().checked_mul(size)?);
+    // The empty tensor of an empty storage may have any offset.
+    if len == 0 { Some(&[]) } else { tensor.storage().slice().get(start..start.checked_add(len)?) }
+}
+
+/// Runs one kernel where all operands lie in memory as the result does, or are scalars and few enough to be laid out on
+/// the stack. Answers whether it did.
+fn one_step(
+    kernel: Kernel,
+    map: &Map,
+    inputs: &[&Tensor<CpuRuntime>],
+    shape: &Shape,
+    out: &mut [u8],
+    dtype: DType,
+) -> bool {
+    let mut few = [[0u64; 8]; 3];
     let mut operands: [&[u8]; 3] = [&[]; 3];
-    for ((operand, few), source) in operands.iter_mut().zip(&mut few).zip(sources) {
-        *operand = match source {
-            Source::Dense(bytes) => &bytes[..out.len()],
-            Source::Value(value) if out.len() <= FEW => {
-                let block: &mut [u8] = &mut bytemuck::cast_slice_mut(few)[..out.len()];
-                by_size!(value.size, T => fill::<T>(block, value));
+    let mut inputs = inputs.iter();
+    for ((operand, few), bind) in operands.iter_mut().zip(&mut few).zip(&map.binds) {
+        *operand = match bind {
+            Bind::Input => match inputs.next().and_then(|t| dense(t, shape)) {
+                Some(bytes) => bytes,
+                None => return false,
+            },
+            Bind::Scalar(l) => {
+                let Some(block) = bytemuck::cast_slice_mut(few).get_mut(..out.len()) else { return false };
+                Value::new(*l, dtype).fill(block);
                 block
             }
-            Source::Value(_) | Source::Strided(..) => return false,
         };
     }
+    let chunk = CHUNK * dtype.size_in_bytes();
     if out.len() <= chunk {
         kernel(operands, out);
     } else {
@@ -225,8 +241,8 @@ impl Run<'_> {
             }
             for (place, value) in self.values() {
                 // SAFETY: the place's slot holds `most` elements.
-                let block = unsafe { std::slice::from_raw_parts_mut(at[place], most * usize::from(value.size)) };
-                by_size!(value.size, T => fill::<T>(block, &value));
+                let block = unsafe { std::slice::from_raw_parts_mut(at[place], most * value.size) };
+                value.fill(block);
             }
             let mut done = 0;
             while done < len {
@@ -331,11 +347,6 @@ fn coordinates(out: &mut [i64], first: usize, inner: usize, size: usize) {
             value = if value + 1 == size { 0 } else { value + 1 };
         }
     }
-}
-
-fn fill<T: Pod>(block: &mut [u8], value: &Value) {
-    let one: T = bytemuck::pod_read_unaligned(&value.bytes[..size_of::<T>()]);
-    bytemuck::cast_slice_mut::<u8, T>(block).fill(one);
 }
 
 /// A cache line.

@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::body::{self, Kernel, in_block};
 use super::cast;
+use crate::copy::by_size;
 use numr_core::Element;
 
 /// Where a block lies. Arguments come first, then results, then constants and coordinates, then what is passed from
@@ -42,21 +43,29 @@ pub(super) enum Leaf {
 /// The bytes of one element in a block.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Value {
-    pub(super) bytes: [u8; 16],
-    pub(super) size: u8,
+    bytes: [u64; 2],
+    pub(super) size: usize,
 }
 
 impl Value {
+    /// An element of at most 16 bytes.
+    pub(super) fn of(element: &[u8]) -> Value {
+        let mut value = Value { bytes: [0; 2], size: element.len() };
+        bytemuck::bytes_of_mut(&mut value.bytes)[..element.len()].copy_from_slice(element);
+        value
+    }
+
     /// A literal in a block of this dtype. A narrow float is not rounded: it is computed with as `f32`.
     pub(super) fn new(lit: Lit, dtype: DType) -> Value {
-        let mut bytes = [0; 16];
-        let size = dispatch_dtype!(dtype.compute(), T => {
-            let pod = T::from_lit(lit).to_pod();
-            let pod = bytemuck::bytes_of(&pod);
-            bytes[..pod.len()].copy_from_slice(pod);
-            pod.len()
+        dispatch_dtype!(dtype.compute(), T => Value::of(bytemuck::bytes_of(&T::from_lit(lit).to_pod())))
+    }
+
+    /// Writes it to every place of a block.
+    pub(super) fn fill(&self, block: &mut [u8]) {
+        by_size!(self.size, T => {
+            let one: T = bytemuck::pod_read_unaligned(&bytemuck::bytes_of(&self.bytes)[..self.size]);
+            bytemuck::cast_slice_mut::<u8, T>(block).fill(one);
         });
-        Value { bytes, size: size as u8 }
     }
 }
 
@@ -81,14 +90,7 @@ impl Plan {
         let size = dtype.size_in_bytes() as u8;
         let operand = |k: usize| if k < args { (k as Place, size) } else { NONE };
         let step = Step { kernel, operands: [operand(0), operand(1), operand(2)], out: (args as Place, size) };
-        Plan {
-            steps: smallvec![step],
-            args,
-            outs: 1,
-            leaves: SmallVec::new(),
-            places: args + 1,
-            widest: size.into(),
-        }
+        Plan { steps: smallvec![step], args, outs: 1, leaves: SmallVec::new(), places: args + 1, widest: size.into() }
     }
 
     /// The plan of a program whose arguments with a bit in `scalars` are values; made once. `None` if a step has no
