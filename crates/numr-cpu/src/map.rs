@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
             return Ok(Source::Dense(&bytes[first.min(bytes.len())..]));
         }
         if shape.contains(&0) {
-            return Ok(Source::Dense(&[]));
+            return Ok(Source::Dense(&bytes[..0]));
         }
         let value = || Ok(Source::Value(Value::of(&bytes[first..first + size])));
         if layout.numel() == 1 {
@@ -150,7 +150,8 @@ fn dense<'a>(tensor: &'a Tensor<CpuRuntime>, shape: &Shape) -> Option<&'a [u8]> 
     let size = tensor.dtype().size_in_bytes();
     let (start, len) = (layout.offset().checked_mul(size)?, layout.numel().checked_mul(size)?);
     // The empty tensor of an empty storage may have any offset.
-    if len == 0 { Some(&[]) } else { tensor.storage().slice().get(start..start.checked_add(len)?) }
+    let all = tensor.storage().slice();
+    if len == 0 { Some(&all[..0]) } else { all.get(start..start.checked_add(len)?) }
 }
 
 /// Runs one kernel where all operands lie in memory as the result does, or are scalars and few enough to be laid out on
