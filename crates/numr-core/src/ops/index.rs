@@ -5,12 +5,13 @@ use super::operands::{Operand, lit_in};
 use crate::dtype::DType;
 use crate::element::Lit;
 use crate::error::{Error, Result};
+use crate::layout::Layout;
 use crate::prim::{MapOp, Prim, ScatterOp};
 use crate::runtime::Runtime;
 use crate::scalar::expr::Expr;
 use crate::scalar::graph::{Class, Graph};
 use crate::scalar::{Int, Scalar};
-use crate::shape::{Shape, Strides, axis, broadcast};
+use crate::shape::{Shape, axis, broadcast};
 use crate::tensor::Tensor;
 
 /// How [`Tensor::scatter_reduce`] combines what meets at one place.
@@ -124,6 +125,18 @@ impl<R: Runtime> Tensor<R> {
         Tensor::run_one(&Prim::Scatter { axis, op }, &[self, &spread, &src.cast(self.dtype())?])
     }
 
+    /// The tensor as an index: i64.
+    pub(crate) fn as_index(&self, op: &'static str) -> Result<Tensor<R>> {
+        if !self.dtype().is_int() {
+            return Err(Error::dtype(op, &[self.dtype()], "an index of integers"));
+        }
+        if self.dtype() == DType::U64 {
+            // Past i64 there is no element: it must not come back as one counted from the end.
+            return fuse([self], |[i]| i.min(Expr::Lit(Lit::UInt(i64::MAX as u64))).cast(DType::I64));
+        }
+        self.cast(DType::I64)
+    }
+
     /// A vector of indices along `axis`, the same everywhere on the others.
     fn spread_index(&self, op: &'static str, axis: usize, index: &Tensor<R>) -> Result<Tensor<R>> {
         if index.ndim() > 1 {
@@ -196,7 +209,8 @@ impl<R: Runtime> Tensor<R> {
             return Err(Error::shape(op, "coordinates for some of the axes", &[self.shape(), index.shape()]));
         };
         let (lead, rest) = self.shape().split_at(m);
-        let rows = |s: &[usize]| s.iter().product::<usize>();
+        // Beside an axis of size 0 the others may be of any size.
+        let rows = |s: &[usize]| s.iter().fold(1usize, |n, &d| n.saturating_mul(d));
         let sizes = Tensor::try_from_slice(&lead.iter().map(|&d| d as i64).collect::<Vec<_>>(), &[m], self.device())?;
         let steps: Vec<i64> = (0..m).map(|k| rows(&lead[k + 1..]) as i64).collect();
         let steps = Tensor::try_from_slice(&steps, &[m], self.device())?;
@@ -250,10 +264,10 @@ impl<R: Runtime> Tensor<R> {
     /// Faults of the device.
     pub fn nonzero(&self) -> Result<Tensor<R>> {
         let shape = self.shape();
-        let row_major: Strides = (0..shape.len()).map(|k| shape[k + 1..].iter().product::<usize>() as isize).collect();
+        let row_major = Layout::contiguous(shape);
         let column = |v: Vec<i64>| Tensor::try_from_slice(&v, &[shape.len()], self.device());
         // A size of 0 has no elements to divide for.
-        let steps = column(row_major.iter().map(|&s| (s as i64).max(1)).collect())?;
+        let steps = column(row_major.strides().iter().map(|&s| (s as i64).max(1)).collect())?;
         let sizes = column(shape.iter().map(|&d| (d as i64).max(1)).collect())?;
         fuse([&self.positions()?.unsqueeze(-1)?, &steps, &sizes], |[at, s, n]| (at / s) % n)
     }

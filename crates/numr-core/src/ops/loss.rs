@@ -2,7 +2,6 @@
 
 use super::fuse::{fuse, fuse_with};
 use super::operands::Operand;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::runtime::Runtime;
 use crate::tensor::Tensor;
@@ -106,13 +105,5 @@ impl<R: Runtime> Tensor<R> {
     pub fn bce_with_logits(&self, target: &Tensor<R>, reduction: Reduction) -> Result<Tensor<R>> {
         use super::map::symbolic::Symbolic;
         reduction.apply(fuse([self, target], |[x, t]| x.softplus() - x * t)?)
-    }
-
-    /// The tensor as an index: i64.
-    pub(crate) fn as_index(&self, op: &'static str) -> Result<Tensor<R>> {
-        if !self.dtype().is_int() {
-            return Err(Error::dtype(op, &[self.dtype()], "an index of integers"));
-        }
-        self.cast(DType::I64)
     }
 }

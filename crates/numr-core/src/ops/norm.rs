@@ -62,7 +62,7 @@ impl<R: Runtime> Tensor<R> {
         }
         let operands = Tensor::floating(&[self, weight, bias])?;
         let (x, dtype) = operands[0].inexact()?;
-        let each = channels / groups * self.shape()[2..].iter().product::<usize>();
+        let each = self.shape()[2..].iter().fold(channels / groups, |n, &d| n.saturating_mul(d));
         let x = x.reshape(&[batch, groups, each])?;
         let normal = x.sub(&x.mean(-1, true)?)?.mul(&x.var(-1, true, 0)?.add(eps.into())?.rsqrt()?)?;
         let one_per_channel = |t: &Tensor<R>| {

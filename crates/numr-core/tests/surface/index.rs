@@ -18,6 +18,7 @@ fn gather_and_scatter() {
         assert_eq!(y.to_vec::<f64>(), [0., 1., 2., 0., 1., 2.], "{name}");
     }
     assert!(matches!(x.index_select(1, &t(&[3i64], &[1])), Err(Error::Index { index: 3, size: 3, .. })));
+    assert!(matches!(x.take(&t(&[u64::MAX], &[1])), Err(Error::Index { .. })), "no index past i64 counts from the end");
     assert!(matches!(x.index_select(1, &t(&[0i64], &[1, 1])), Err(Error::Shape { .. })));
     assert!(matches!(x.gather(0, &t(&[0.0f32], &[1, 1])), Err(Error::DType { op: "gather", .. })));
     let one = t(&[4.0f64], &[]);
@@ -61,6 +62,9 @@ fn masks() {
     assert_eq!(x.nonzero().expect("nonzero").slice(numr_core::s![..2]).expect("rows").to_vec::<i64>(), [0, 1, 0, 2]);
     assert_eq!(t(&[1i32], &[]).nonzero().expect("scalar").shape(), [1, 0]);
     assert_eq!(T::zeros(&[2, 0], DType::F32, &device()).nonzero().expect("empty").shape(), [0, 2]);
+    let vast = T::zeros(&[0, 1 << 40, 1 << 40], DType::F32, &device());
+    assert_eq!(vast.nonzero().expect("empty").shape(), [0, 3]);
+    assert!(vast.gather_nd(&T::zeros(&[0, 3], DType::I64, &device())).is_ok_and(|y| y.is_empty()));
     assert_eq!(T::where_(&mask, &x, &t(&[9i32], &[])).expect("chooses").to_vec::<f64>(), [9., 9., 9., 3., 4., 5.]);
 }
 
