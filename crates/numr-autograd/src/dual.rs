@@ -129,6 +129,10 @@ impl<R: Runtime> Runtime for Dual<R> {
         R::download(&primal(tensor), bytes)
     }
 
+    fn same_storage(a: &DualStorage<R>, b: &DualStorage<R>) -> bool {
+        R::same_storage(a.primal.storage(), b.primal.storage())
+    }
+
     fn detach(tensor: &Tensor<Self>) -> Tensor<Self> {
         join(R::detach(&primal(tensor)), None, None)
     }

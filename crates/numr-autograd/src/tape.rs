@@ -272,6 +272,10 @@ impl<R: Runtime> Runtime for Tape<R> {
         }
     }
 
+    fn same_storage(a: &TapeStorage<R>, b: &TapeStorage<R>) -> bool {
+        R::same_storage(a.inner.storage(), b.inner.storage())
+    }
+
     fn detach(tensor: &Tensor<Self>) -> Tensor<Self> {
         constant(&value(tensor))
     }

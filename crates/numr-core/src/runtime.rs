@@ -86,6 +86,9 @@ pub trait Runtime: Clone + Debug + Default + PartialEq + Send + Sync + 'static {
     /// Faults of the device, and of work before.
     fn download(tensor: &Tensor<Self>, bytes: &mut [u8]) -> Result<()>;
 
+    /// Are these handles on one storage?
+    fn same_storage(a: &Self::Storage, b: &Self::Storage) -> bool;
+
     /// The same elements without a tie to what they were computed from. A runtime that records overrides it.
     fn detach(tensor: &Tensor<Self>) -> Tensor<Self> {
         tensor.clone()

@@ -213,6 +213,12 @@ impl Runtime for AnyRuntime {
         on!(device, |_d, B| B::download(&unwrap::<B>("to_vec", device, tensor)?, bytes))
     }
 
+    fn same_storage(a: &Storage, b: &Storage) -> bool {
+        match (a, b) {
+            (Storage::Cpu(a), Storage::Cpu(b)) => numr_cpu::CpuRuntime::same_storage(a, b),
+        }
+    }
+
     fn synchronize(device: &Device) -> Result<()> {
         on!(device, |d, B| B::synchronize(d))
     }

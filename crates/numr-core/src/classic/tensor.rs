@@ -101,6 +101,11 @@ impl<R: Runtime> Tensor<R> {
         R::detach(self)
     }
 
+    /// Are both views of one storage?
+    pub fn shares_storage_with(&self, other: &Tensor<R>) -> bool {
+        R::same_storage(self.storage(), other.storage())
+    }
+
     /// The elements in memory of their own.
     ///
     /// # Errors

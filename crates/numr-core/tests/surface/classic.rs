@@ -58,6 +58,8 @@ fn names_of_the_tensor() {
     assert!(matches!(x.dims3(), Err(Error::Shape { .. })));
     assert_eq!(x.narrow(0, 1, 1).expect("narrows").offset(), 3);
     assert_eq!(x.scale(2.0).expect("scales").to_vec::<f64>()[5], 10.0);
+    assert!(x.t().expect("a view").shares_storage_with(&x) && x.detach().shares_storage_with(&x));
+    assert!(!x.clone_deep().expect("copies").shares_storage_with(&x));
     assert_eq!(x.clone_deep().expect("copies").to_vec::<f64>(), x.detach().to_vec::<f64>());
     assert_eq!(T::full_scalar(&[2], DType::I32, 3.0, &device()).to_vec::<i32>(), [3, 3]);
 }

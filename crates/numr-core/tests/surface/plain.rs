@@ -56,6 +56,10 @@ impl Runtime for Plain {
         CpuRuntime::download(&moved(tensor), bytes)
     }
 
+    fn same_storage(a: &Storage, b: &Storage) -> bool {
+        CpuRuntime::same_storage(a, b)
+    }
+
     fn synchronize(device: &CpuDevice) -> Result<()> {
         CpuRuntime::synchronize(device)
     }
