@@ -15,6 +15,8 @@ pub mod runtime;
 pub mod scalar;
 pub mod shape;
 pub mod tensor;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 pub use classic::RuntimeClient;
 pub use device::Device;

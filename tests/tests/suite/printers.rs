@@ -1,5 +1,7 @@
 //! Printed kernels are accepted by the compilers that will see them, and are right.
 
+mod host;
+
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,6 +15,7 @@ use numr_tests::compilers::{Nvrtc, validate_wgsl};
 
 /// A program and where it comes from: `pow/0/1 f32` is ∂²/∂x∂y of `pow` on f32.
 struct Case {
+    row: Row,
     name: String,
     order: usize,
     dtype: DType,
@@ -53,7 +56,7 @@ fn cases() -> Vec<Case> {
             for dtype in DType::ALL {
                 let Some(program) = lower(&graph, dtype) else { continue };
                 if seen.insert(format!("{program:?}")) {
-                    cases.push(Case { name: format!("{name} {dtype}"), order, dtype, program });
+                    cases.push(Case { row, name: format!("{name} {dtype}"), order, dtype, program });
                 }
             }
         }

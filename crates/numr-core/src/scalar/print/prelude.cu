@@ -75,14 +75,14 @@ template <class T> __device__ inline numr_c<T> numr_sub(numr_c<T> a, numr_c<T> b
 template <class T> __device__ inline numr_c<T> numr_mul(numr_c<T> a, numr_c<T> b) {
     return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-// Divides by the larger part of b first (Smith, 1962), so that |b|² cannot overflow.
+// Divides by the larger part of b first (Smith, 1962), so that |b|² cannot overflow; by 0 it gives
+// infinities, as by a real number.
 template <class T> __device__ inline numr_c<T> numr_div(numr_c<T> a, numr_c<T> b) {
     bool swap = (b.re < 0 ? -b.re : b.re) < (b.im < 0 ? -b.im : b.im);
     T large = swap ? b.im : b.re, small = swap ? b.re : b.im;
     T x = swap ? a.im : a.re, y = swap ? a.re : a.im;
-    T ratio = small / large, scale = large + small * ratio;
-    T re = (x + y * ratio) / scale, im = (y - x * ratio) / scale;
-    return {re, swap ? -im : im};
+    T ratio = small == 0 ? small : small / large, scale = large + small * ratio;
+    return {(x + y * ratio) / scale, (swap ? x * ratio - y : y - x * ratio) / scale};
 }
 template <class T> __device__ inline bool numr_eq(numr_c<T> a, numr_c<T> b) { return a.re == b.re && a.im == b.im; }
 template <class T> __device__ inline T numr_abs(numr_c<T> a) {

@@ -128,16 +128,17 @@ fn numr_mul_$T(a: vec2<$V>, b: vec2<$V>) -> vec2<$V> {
     return vec2<$V>(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
-// Divides by the larger part of b first (Smith, 1962), so that |b|² cannot overflow.
+// Divides by the larger part of b first (Smith, 1962), so that |b|² cannot overflow; by 0 it gives
+// infinities, as by a real number.
 //# div c64 c128
 fn numr_div_$T(a: vec2<$V>, b: vec2<$V>) -> vec2<$V> {
     let swap = abs(b.x) < abs(b.y);
     let d = select(b, b.yx, swap);
     let n = select(a, a.yx, swap);
-    let ratio = d.y / d.x;
+    let ratio = select(d.y / d.x, d.y, d.y == $V(0.0));
     let scale = d.x + d.y * ratio;
-    let im = (n.y - n.x * ratio) / scale;
-    return vec2<$V>((n.x + n.y * ratio) / scale, select(im, -im, swap));
+    let im = select(n.y - n.x * ratio, n.x * ratio - n.y, swap);
+    return vec2<$V>((n.x + n.y * ratio) / scale, im / scale);
 }
 
 // An infinite part wins over a NaN.
