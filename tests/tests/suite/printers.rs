@@ -37,8 +37,10 @@ fn derivatives(row: Row) -> Vec<(String, usize, Arc<Graph>)> {
 
 /// The graph on arguments of a dtype (masks are bool), or `None` where it does not take it.
 fn lower(graph: &Graph, dtype: DType) -> Option<Arc<Program>> {
-    let Class::Common { masks, .. } = graph.class() else { return None };
-    let of = |k: usize| if masks >> k & 1 == 1 { DType::Bool } else { dtype };
+    if graph.class() == Class::Free {
+        return None;
+    }
+    let of = |k: usize| if graph.class().is_mask(k) { DType::Bool } else { dtype };
     let args: Vec<ArgType> = (0..graph.arity()).map(|k| ArgType::Tensor(of(k))).collect();
     match graph.program(&args) {
         Ok(program) => Some(program),

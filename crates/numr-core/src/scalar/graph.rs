@@ -199,9 +199,21 @@ pub enum Class {
     Common {
         /// The dtypes that the body accepts.
         dtypes: DTypeSet,
-        /// Bit k: argument k is a mask, cast to bool.
+        /// Bit k: argument k is a mask, cast to bool. Those past the eighth are none.
         masks: u8,
     },
+}
+
+/// Is bit k set?
+pub(crate) fn in_masks(masks: u8, k: usize) -> bool {
+    k < 8 && masks >> k & 1 == 1
+}
+
+impl Class {
+    /// Is argument `k` a mask?
+    pub fn is_mask(self, k: usize) -> bool {
+        matches!(self, Class::Common { masks, .. } if in_masks(masks, k))
+    }
 }
 
 /// An interned element-wise expression.
@@ -249,7 +261,7 @@ impl Graph {
         }
         content.arity = reads.len() as u8;
         if let Class::Common { masks, .. } = &mut content.class {
-            let is_mask = |&(_, &k): &(usize, &u8)| k < 8 && *masks >> k & 1 == 1;
+            let is_mask = |&(_, &k): &(usize, &u8)| in_masks(*masks, k as usize);
             *masks = reads.iter().enumerate().filter(is_mask).map(|(at, _)| 1 << at).sum();
         }
         (Self::intern(content), reads)

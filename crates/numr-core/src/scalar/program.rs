@@ -3,7 +3,7 @@
 //! A program is what runs (block by block on the CPU) and what is printed (CUDA C, WGSL). Each step has a *logical*
 //! dtype; arithmetic on it runs in [`DType::compute`] and a cast to a narrow dtype rounds.
 
-use super::graph::{Bin, Class, Graph, Id, Node, Un};
+use super::graph::{Bin, Class, Graph, Id, Node, Un, in_masks};
 use crate::dtype::{DType, DTypeSet, Weak, promote, promote_weak};
 use crate::element::Lit;
 use crate::error::{Error, Result};
@@ -104,7 +104,7 @@ impl Program {
         let mut typed = SmallVec::new();
         let mut values = Vec::with_capacity(args.len());
         for (k, arg) in args.iter().enumerate() {
-            let is_mask = matches!(class, Class::Common { masks, .. } if masks >> k & 1 == 1);
+            let is_mask = class.is_mask(k);
             let dtype = match *arg {
                 ArgType::Tensor(d) => d,
                 ArgType::Scalar(_) if is_mask => DType::Bool,
@@ -207,7 +207,7 @@ fn default(weak: Weak) -> DType {
 
 /// The dtype in which a body runs on these arguments.
 pub(crate) fn resolve(op: &'static str, accepts: DTypeSet, masks: u8, args: &[ArgType]) -> Result<DType> {
-    let values = args.iter().enumerate().filter(|(k, _)| masks >> k & 1 == 0).map(|(_, &a)| a);
+    let values = args.iter().enumerate().filter(|&(k, _)| !in_masks(masks, k)).map(|(_, &a)| a);
     let common = mixed(values);
     if accepts.contains(common) {
         return Ok(common);
@@ -349,7 +349,7 @@ impl Builder {
         let common = resolve(row.name(), dtypes, masks, &types)?;
         let mut args = Vec::with_capacity(operands.len());
         for (k, &v) in operands.iter().enumerate() {
-            args.push(Val::Id(self.to(v, if masks >> k & 1 == 1 { DType::Bool } else { common })));
+            args.push(Val::Id(self.to(v, if in_masks(masks, k) { DType::Bool } else { common })));
         }
         let outer = std::mem::replace(&mut self.common, common);
         let roots = self.run(&row.body(), &args, true)?;
