@@ -155,8 +155,8 @@ def quotients():
         "ATANH": (*odd(g.atanh), F("0.25"), {24: (1, 2), 53: (5, 4)}),
         # acosh(1 + t) = sqrt(2t) (1 + t P(t)/Q(t))
         "ACOSH": (lambda t: (acosh1(t) / sq(2 * t) - 1) / t, lambda t: t * sq(2 * t) / acosh1(t), tiny, F(1), {24: (2, 2), 53: (5, 4)}),
-        # erfc x = e^(-x^2) t (19/32 + P(t)/Q(t)) with t = 1/(x + 1/2), x >= 1/2
-        "ERFCX": (lambda t: erfcx(1 / t - 0.5) / t - F("0.59375"), lambda t: t / erfcx(1 / t - 0.5), F("0.0355"), F(1), {24: (5, 5), 53: (10, 10)}),
+        # erfc x = e^(-x^2) t (5/8 + P(t)/Q(t)) with t = 1/(x + 1/2), x >= 1/2
+        "ERFCX": (lambda t: erfcx(1 / t - 0.5) / t - F("0.625"), lambda t: t / erfcx(1 / t - 0.5), F("0.0355"), F(1), {24: (5, 5), 53: (10, 10)}),
     }
 
 

@@ -4,11 +4,41 @@
 //! minimax polynomial, reconstruct; the coefficients are made by `xtask/gen/minimax.py` (Remez exchange in 300 bits).
 //! Both widths share the bodies below; what differs is a table of constants, [`Width`].
 //!
-//! `sin` and `cos` carry Payne and Hanek's reduction for huge arguments, about three times the work of the rest. A kernel
+//! Rules kept here: straight-line code, no table look-up, no step that relies on `mul_add` being fused or on its being
+//! unfused. An exact split clears low bits of the pattern, which no compiler re-associates away. Where a body adds back
+//! what a sum rounded off (`r0 - (r0 + c) + c`: the reductions of expm1 and of the circular functions, π/2 - y, erfc), a
+//! compiler that re-associates loses that correction and about one ulp, no more.
+//!
+//! `sin`, `cos` and `tan` carry Payne and Hanek's reduction for huge arguments, four times the work of the rest. A kernel
 //! that finds every |x| of a block below `TRIG_LIMIT` may run `sin_bounded` and `cos_bounded`, which give the same bits.
 //!
-//! Rules kept here: straight-line code, no table look-up, no step that relies on `mul_add` being fused or on its being
-//! unfused, no `(a + b) - a`. An exact split clears low bits of the pattern, which no compiler re-associates away.
+//! Largest errors seen, in ulp, fused and unfused: f32 on all 2³² numbers for the first eight, on every fifth for
+//! the others, pow on 12 million pairs; f64 on 60 to 600 thousand points against MPFR. Time: µs for 10⁶ numbers in cache on one Zen 4
+//! core at 3.7 GHz with AVX-512 (fused multiply-adds alone: 17 each in f32).
+//!
+//! | function | f32 | f64 | f32 µs | f64 µs |
+//! |---|---|---|---|---|
+//! | exp | 1.02, 0.99 | 0.96, 0.95 | 220 | 630 |
+//! | expm1 | 1.43, 1.56 | 1.57, 1.46 | 270 | 730 |
+//! | ln | 0.83, 0.90 | 0.88, 0.88 | 390 | 890 |
+//! | log1p | 1.43, 1.50 | 1.39, 1.30 | 390 | 940 |
+//! | sin, bounded | 1.30, 1.30 | 1.50, 1.50 | 1550, 350 | 4900, 930 |
+//! | cos, bounded | 1.30, 1.31 | 1.51, 1.51 | 1570, 350 | 4900, 930 |
+//! | tanh | 1.47, 1.46 | 1.41, 1.37 | 360 | 1060 |
+//! | erf | 1.13, 1.20 | 1.10, 1.14 | 500 | 1970 |
+//! | pow | 1.02, 1.27 | 1.54, 1.90 | 1500 | 3570 |
+//! | exp2 | 0.92, 1.19 | 0.78, 0.99 | 170 | 500 |
+//! | log2, log10 | 0.51, 0.51 | 0.50, 0.50 | 800 | 1800 |
+//! | tan | 1.64, 1.68 | 1.72, 1.59 | 2000 | 5900 |
+//! | asin, acos | 1.27, 1.27 | 1.18, 1.29 | 340 | 970 |
+//! | atan | 1.52, 1.61 | 1.20, 1.15 | 310 | 900 |
+//! | sinh | 1.62, 1.62 | 1.49, 1.49 | 360 | 1070 |
+//! | cosh | 1.47, 1.43 | 1.41, 1.34 | 255 | 740 |
+//! | asinh | 1.28, 1.35 | 1.17, 1.26 | 680 | 1790 |
+//! | acosh | 1.53, 1.60 | 1.42, 1.43 | 700 | 1870 |
+//! | atanh | 1.04, 1.05 | 1.03, 1.03 | 710 | 1800 |
+//! | cbrt | 0.51, 0.52 | 0.50, 0.50 | 810 | 1650 |
+//! | erfc | 1.80, 1.83 | 1.55, 1.55 | 1150 | 3180 |
 
 mod circular;
 pub mod double;
@@ -75,7 +105,7 @@ trait Width {
     const ATANH: [&[f64]; 2];
     /// (acosh(1 + t)/√(2t) - 1)/t, t <= 1.
     const ACOSH: [&[f64]; 2];
-    /// e^(x²)·(x + ½)·erfc x - 19/32 in 1/(x + ½) as a quotient, x >= 0.5.
+    /// e^(x²)·(x + ½)·erfc x - 5/8 in 1/(x + ½) as a quotient, x >= 0.5.
     const ERFCX: [&[f64]; 2];
     /// erfc is 0 from here on.
     const ERFC_HIGH: f64;
@@ -467,7 +497,7 @@ fn cbrt<W: Width, T: Float>(x: T) -> T {
     T::select(a.gt(T::lit(0.0)) & a.lt(T::lit(f64::INFINITY)), y, x)
 }
 
-/// (1 - x) - x·P(x²) for |x| < 0.8; then e^(-x²)·t·(19/32 + P(t)/Q(t)) with t = 1/(x + ½), the square in two parts;
+/// (1 - x) - x·P(x²) for |x| < 0.8; then e^(-x²)·t·(5/8 + P(t)/Q(t)) with t = 1/(x + ½), the square in two parts;
 /// 2 minus that for negative `x`.
 #[inline(always)]
 fn erfc<W: Width, T: Float>(x: T) -> T {
@@ -476,7 +506,7 @@ fn erfc<W: Width, T: Float>(x: T) -> T {
     let shifted = a + T::lit(0.5);
     let t = one / shifted;
     let [p, q] = W::ERFCX;
-    let (c, part) = (T::lit(19.0 / 32.0), horner(t, p) / horner(t, q));
+    let (c, part) = (T::lit(0.625), horner(t, p) / horner(t, q));
     let top = c + part;
     let factor = top / shifted;
     let a1 = head::<W, T>(a);
@@ -484,13 +514,15 @@ fn erfc<W: Width, T: Float>(x: T) -> T {
     let n = ((square + rest) * T::lit(-LOG2_E)).round();
     let (r1, r2) = (n.mul_add(T::lit(-W::LN2[0]), -square), n.mul_add(T::lit(-W::LN2[1]), -rest));
     let r = r1 + r2;
-    // The factor times eʳ in one rounding: what factor·(x + ½) lacks of `top`, which is 0.6 or near it, and `top` and r of
+    // The factor times eʳ, its product with r exact: what factor·(x + ½) lacks of `top`, which is 0.6 or near it, and `top` and r of
     // their sums goes into the exponent.
     let (product, tail) = two_prod::<W, T>(factor, a);
     let lack = (((top - product) - factor * T::lit(0.5)) - tail) + ((c - top) + part);
     let miss = lack.mul_add(T::lit(1.0 / 0.6), (r1 - r) + r2);
-    let grow = (r * r).mul_add(horner(r, W::EXP), miss) + r;
-    let large = scale::<W, T>(factor.mul_add(grow, factor), n);
+    let more = (r * r).mul_add(horner(r, W::EXP), miss);
+    let (f1, g1) = (head::<W, T>(factor), head::<W, T>(r));
+    let growth = f1 * g1 + (factor - f1).mul_add(g1, factor * ((r - g1) + more));
+    let large = scale::<W, T>(factor + growth, n);
     let large = T::select(x.lt(T::lit(0.0)), T::lit(2.0) - large, large);
     T::select(a.lt(T::lit(0.8)), small, large)
 }
