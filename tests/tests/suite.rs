@@ -4,4 +4,5 @@ mod suite {
     mod compilers;
     mod golden;
     mod printers;
+    mod refusals;
 }

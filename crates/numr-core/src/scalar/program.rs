@@ -212,11 +212,11 @@ pub(crate) fn resolve(op: &'static str, accepts: DTypeSet, masks: u8, args: &[Ar
     if accepts.contains(common) {
         return Ok(common);
     }
-    if (common.is_int() || common.is_bool()) && accepts.contains(DType::default_float()) {
+    // A body for floats takes whole numbers and truth values as floats. One that takes integers but no truth values
+    // (a difference, a negation) means it: NumPy and PyTorch refuse those too.
+    let whole = (common.is_int() || common.is_bool()) && !accepts.contains(DType::default_int());
+    if whole && accepts.contains(DType::default_float()) {
         return Ok(DType::default_float());
-    }
-    if common.is_bool() && accepts.contains(DType::default_int()) {
-        return Ok(DType::default_int());
     }
     let got = args.iter().map(|a| match *a {
         ArgType::Tensor(d) => d,
