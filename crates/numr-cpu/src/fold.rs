@@ -11,6 +11,8 @@ pub(crate) trait Number: Copy + Send + Sync + PartialEq + 'static {
     const ZERO: Self;
     /// 1.
     const ONE: Self;
+    /// Does the order of operations not matter?
+    const FREE: bool;
     /// Sum.
     fn plus(self, o: Self) -> Self;
     /// Product.
@@ -23,6 +25,8 @@ pub(crate) trait Ordered: Copy + Send + Sync + PartialOrd + 'static {
     const LOWEST: Self;
     /// No number is above.
     const HIGHEST: Self;
+    /// Does the order of comparisons not matter?
+    const FREE: bool;
 }
 
 macro_rules! float {
@@ -30,6 +34,7 @@ macro_rules! float {
         impl Number for $f {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
+            const FREE: bool = false;
             #[inline(always)]
             fn plus(self, o: Self) -> Self {
                 self + o
@@ -42,6 +47,7 @@ macro_rules! float {
         impl Number for Complex<$f> {
             const ZERO: Self = Complex { re: 0.0, im: 0.0 };
             const ONE: Self = Complex { re: 1.0, im: 0.0 };
+            const FREE: bool = false;
             #[inline(always)]
             fn plus(self, o: Self) -> Self {
                 Complex { re: self.re + o.re, im: self.im + o.im }
@@ -54,6 +60,7 @@ macro_rules! float {
         impl Ordered for $f {
             const LOWEST: Self = <$f>::NEG_INFINITY;
             const HIGHEST: Self = <$f>::INFINITY;
+            const FREE: bool = false;
         }
     )*};
 }
@@ -62,6 +69,7 @@ float!(f32, f64);
 impl Number for i64 {
     const ZERO: Self = 0;
     const ONE: Self = 1;
+    const FREE: bool = true;
     #[inline(always)]
     fn plus(self, o: Self) -> Self {
         self.wrapping_add(o)
@@ -77,6 +85,7 @@ macro_rules! ordered_int {
         impl Ordered for $i {
             const LOWEST: Self = <$i>::MIN;
             const HIGHEST: Self = <$i>::MAX;
+            const FREE: bool = true;
         }
     )*};
 }
@@ -85,6 +94,7 @@ ordered_int!(i64, u64);
 impl Ordered for Truth {
     const LOWEST: Self = Truth(0);
     const HIGHEST: Self = Truth(1);
+    const FREE: bool = true;
 }
 
 /// A fold.
@@ -93,6 +103,8 @@ pub(crate) trait Fold: Send + Sync + 'static {
     type C: Copy + Send + Sync + 'static;
     /// The fold of nothing.
     const EMPTY: Self::C;
+    /// Does every order give the same?
+    const FREE: bool;
     /// Two as one.
     fn join(a: Self::C, b: Self::C) -> Self::C;
 }
@@ -111,6 +123,7 @@ macro_rules! folds {
         impl<C: $bound> Fold for $F<C> {
             type C = C;
             const EMPTY: C = C::$empty;
+            const FREE: bool = C::FREE;
             #[inline(always)]
             fn join($a: C, $b: C) -> C {
                 $e
@@ -121,13 +134,23 @@ macro_rules! folds {
 folds! {
     Sum Number: ZERO, |a, b| a.plus(b);
     Prod Number: ONE, |a, b| a.times(b);
-    Max Ordered: LOWEST, |a, b| if replaces(b > a, a, b) { b } else { a };
-    Min Ordered: HIGHEST, |a, b| if replaces(b < a, a, b) { b } else { a };
+    Max Ordered: LOWEST, |a, b| if stays(a >= b, a) { a } else { b };
+    Min Ordered: HIGHEST, |a, b| if stays(a <= b, a) { a } else { b };
 }
 
-/// Does `b`, which comes later, take the place of `a`? If it is `better`, or a NaN that meets none.
+/// Does `a`, which comes first, stay? If it is `as_good` as what it meets, or a NaN.
 #[inline(always)]
 #[allow(clippy::eq_op, reason = "only a NaN differs from itself")]
-pub(crate) fn replaces<C: PartialOrd>(better: bool, a: C, b: C) -> bool {
-    better | ((b != b) & (a == a))
+pub(crate) fn stays<C: PartialOrd>(as_good: bool, a: C) -> bool {
+    as_good | (a != a)
+}
+
+/// The lanes as one, by halves. Written out, so that they stay in registers.
+#[inline(always)]
+pub(crate) fn halves<C: Copy>(lanes: [C; 32], join: impl Fn(C, C) -> C) -> C {
+    use std::array::from_fn;
+    let lanes: [C; 16] = from_fn(|j| join(lanes[j], lanes[j + 16]));
+    let lanes: [C; 8] = from_fn(|j| join(lanes[j], lanes[j + 8]));
+    let lanes: [C; 4] = from_fn(|j| join(lanes[j], lanes[j + 4]));
+    join(join(lanes[0], lanes[2]), join(lanes[1], lanes[3]))
 }

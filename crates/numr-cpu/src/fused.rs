@@ -15,6 +15,7 @@ use numr_core::{DType, Error, Result, Tensor};
 use crate::CpuRuntime;
 use crate::convert::{Compute, Sink, Source, Store, first};
 use crate::cursor::Cursor;
+use crate::fold::halves;
 use crate::isa::{self, Work};
 use crate::storage::Buffer;
 use crate::threads::parallel;
@@ -321,30 +322,21 @@ fn sums<L: Scalar, const N: usize, const S: usize>(rows: [&[L]; N], f: impl Fn([
             tree[s][j] = tree[s][j] + values[s];
         }
     }
-    for tree in &mut tree {
-        let mut half = LANES / 2;
-        while half > 0 {
-            for j in 0..half {
-                tree[j] = tree[j] + tree[j + half];
-            }
-            half /= 2;
-        }
-    }
-    tree.map(|t| t[0])
+    tree.map(|lanes| halves(lanes, L::add))
 }
 
 /// The largest, or a NaN.
 #[inline(always)]
 fn largest<L: Scalar>(x: &[L]) -> L {
+    let larger = |a: L, b: L| L::select(a.ge(b) | a.ne(a), a, b);
     let mut lanes = [L::lit(f64::NEG_INFINITY); LANES];
     let (chunks, tail) = x.as_chunks::<LANES>();
     for chunk in chunks {
         for (lane, &x) in lanes.iter_mut().zip(chunk) {
-            *lane = lane.max(x);
+            *lane = larger(*lane, x);
         }
     }
-    let most = lanes.into_iter().fold(L::lit(f64::NEG_INFINITY), L::max);
-    tail.iter().fold(most, |m, &x| m.max(x))
+    tail.iter().fold(halves(lanes, larger), |a, &b| larger(a, b))
 }
 
 /// y = f(x₀, x₁, ..), element by element.

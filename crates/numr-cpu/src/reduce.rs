@@ -18,7 +18,7 @@ use smallvec::SmallVec;
 use crate::CpuRuntime;
 use crate::convert::{Compute, Sink, Source, Store, Truth, first};
 use crate::cursor::{Cursor, Steps};
-use crate::fold::{Fold, Max, Min, Ordered, Prod, Sum, replaces};
+use crate::fold::{Fold, Max, Min, Ordered, Prod, Sum, halves, stays};
 use crate::isa::{self, Work};
 use crate::runtime::CpuDevice;
 use crate::storage::Buffer;
@@ -112,32 +112,38 @@ impl<F: Fold<C: Compute>> Folding for Plain<F> {
 
     #[inline(always)]
     fn row(block: &[F::C], _: usize) -> F::C {
+        if F::FREE {
+            // Any tree will do, and the compiler knows the best.
+            return block[1..].iter().fold(block[0], |a, &b| F::join(a, b));
+        }
         let (chunks, tail) = block.as_chunks::<LANES>();
-        let mut tree = [F::EMPTY; LANES];
-        if let Some((first, rest)) = chunks.split_first() {
-            let mut lanes = *first;
-            for chunk in rest {
-                for (lane, &x) in lanes.iter_mut().zip(chunk) {
-                    *lane = F::join(*lane, x);
+        let Some((first, rest)) = chunks.split_first() else {
+            let mut tree = [F::EMPTY; LANES];
+            tree[..tail.len()].copy_from_slice(tail);
+            let mut half = LANES / 2;
+            while half > 0 {
+                for j in 0..half.min(tail.len().saturating_sub(half)) {
+                    tree[j] = F::join(tree[j], tree[j + half]);
                 }
+                half /= 2;
             }
-            // A copy, so that what follows does not keep the lanes out of registers.
-            tree = lanes;
-            for (lane, &x) in tree.iter_mut().zip(tail) {
+            return tree[0];
+        };
+        let mut lanes = *first;
+        for chunk in rest {
+            for (lane, &x) in lanes.iter_mut().zip(chunk) {
                 *lane = F::join(*lane, x);
             }
-        } else {
-            tree[..tail.len()].copy_from_slice(tail);
         }
-        let used = block.len().min(LANES);
-        let mut half = LANES / 2;
-        while half > 0 {
-            for j in 0..half.min(used.saturating_sub(half)) {
-                tree[j] = F::join(tree[j], tree[j + half]);
-            }
-            half /= 2;
+        if tail.is_empty() {
+            return halves(lanes, F::join);
         }
-        tree[0]
+        // A copy, so that the index does not keep the lanes out of registers above.
+        let mut tree = lanes;
+        for (lane, &x) in tree.iter_mut().zip(tail) {
+            *lane = F::join(*lane, x);
+        }
+        halves(tree, F::join)
     }
 
     #[inline(always)]
@@ -180,19 +186,19 @@ struct Arg<F>(F);
 
 /// The fold that an arg fold follows.
 trait Choice: Fold<C: Compute + Ordered> {
-    /// Is `b` strictly better than `a`?
-    fn better(a: Self::C, b: Self::C) -> bool;
+    /// Is `a` as good as `b`?
+    fn as_good(a: Self::C, b: Self::C) -> bool;
 }
 impl<C: Compute + Ordered> Choice for Max<C> {
     #[inline(always)]
-    fn better(a: C, b: C) -> bool {
-        b > a
+    fn as_good(a: C, b: C) -> bool {
+        a >= b
     }
 }
 impl<C: Compute + Ordered> Choice for Min<C> {
     #[inline(always)]
-    fn better(a: C, b: C) -> bool {
-        b < a
+    fn as_good(a: C, b: C) -> bool {
+        a <= b
     }
 }
 
@@ -204,7 +210,7 @@ impl<F: Choice> Folding for Arg<F> {
 
     #[inline(always)]
     fn join(a: Self::Part, b: Self::Part) -> Self::Part {
-        if replaces(F::better(a.0, b.0), a.0, b.0) { b } else { a }
+        if stays(F::as_good(a.0, b.0), a.0) { a } else { b }
     }
 
     #[inline(always)]
@@ -230,9 +236,9 @@ impl<F: Choice> Folding for Arg<F> {
                 continue;
             }
             for ((best, place), &x) in best[..w].iter_mut().zip(&mut place[..w]).zip(row) {
-                let take = replaces(F::better(*best, x), *best, x);
-                *best = if take { x } else { *best };
-                *place = if take { r as u32 } else { *place };
+                let stays = stays(F::as_good(*best, x), *best);
+                *best = if stays { *best } else { x };
+                *place = if stays { *place } else { r as u32 };
             }
         }
         parts.extend(best[..w].iter().zip(&place[..w]).map(|(&b, &p)| (b, (start + p as usize) as i64)));
