@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use numr_core::ops::map::{NativeRow, NativeVisitor, Row};
 use numr_core::scalar::graph::{Bin, Un};
 use numr_core::scalar::lane::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use numr_core::scalar::{Float, Int, Scalar};
+use numr_core::scalar::{Float, Int, Scalar, math};
 use numr_core::{Complex, DType};
 use std::marker::PhantomData;
 
@@ -267,6 +267,58 @@ fn unsigned(dtype: DType) -> DType {
     }
 }
 
+/// The circular functions without the reduction of huge arguments, which would be most of the work.
+trait Angle: Real {
+    /// Are they good for this one?
+    fn is_bounded(self) -> bool;
+    fn sin_bounded<const M: bool>(lane: Self::Lane<M>) -> Self::Lane<M>;
+    fn cos_bounded<const M: bool>(lane: Self::Lane<M>) -> Self::Lane<M>;
+}
+
+macro_rules! angle {
+    ($($t:ty: $width:ident;)*) => { $(
+        impl Angle for $t {
+            #[inline(always)]
+            fn is_bounded(self) -> bool {
+                self.abs() < math::$width::TRIG_LIMIT as $t
+            }
+            #[inline(always)]
+            fn sin_bounded<const M: bool>(lane: Self::Lane<M>) -> Self::Lane<M> {
+                math::$width::sin_bounded(lane)
+            }
+            #[inline(always)]
+            fn cos_bounded<const M: bool>(lane: Self::Lane<M>) -> Self::Lane<M> {
+                math::$width::cos_bounded(lane)
+            }
+        }
+    )* };
+}
+angle! {
+    f32: single;
+    f64: double;
+}
+bodies! {
+    Angle same {
+        SinBounded 1 |a, _b, _c| T::sin_bounded::<M>(a);
+        CosBounded 1 |a, _b, _c| T::cos_bounded::<M>(a);
+    }
+}
+
+/// The kernel of a circular function: the short form, of the same bits, for every stretch whose angles allow it.
+fn angles<T: Angle, Short: Body, Full: Body>() -> Kernel {
+    |[a, b, c], out| {
+        let stretch = 1024 * size_of::<T>();
+        for (a, out) in a.chunks(stretch).zip(out.chunks_mut(stretch)) {
+            let x: &[T] = cast_slice(a);
+            if x.iter().fold(true, |all, x| all & x.is_bounded()) {
+                run_each::<Short>(a, b, c, out);
+            } else {
+                run_each::<Full>(a, b, c, out);
+            }
+        }
+    }
+}
+
 /// The kernel of a primitive of one operand of this dtype.
 pub(super) fn un(u: Un, dtype: DType) -> Option<Kernel> {
     if dtype.is_complex() {
@@ -294,8 +346,8 @@ pub(super) fn un(u: Un, dtype: DType) -> Option<Kernel> {
         Un::Expm1 => with!(real d, T => kernel::<Expm1<T>>()),
         Un::Ln => with!(real d, T => kernel::<Ln<T>>()),
         Un::Log1p => with!(real d, T => kernel::<Log1p<T>>()),
-        Un::Sin => with!(real d, T => kernel::<Sin<T>>()),
-        Un::Cos => with!(real d, T => kernel::<Cos<T>>()),
+        Un::Sin => with!(real d, T => angles::<T, SinBounded<T>, Sin<T>>()),
+        Un::Cos => with!(real d, T => angles::<T, CosBounded<T>, Cos<T>>()),
         Un::Tanh => with!(real d, T => kernel::<Tanh<T>>()),
         Un::Erf => with!(real d, T => kernel::<Erf<T>>()),
         Un::ToBits | Un::FromBits => match d {
@@ -395,9 +447,11 @@ impl<T: Real> NativeVisitor for Native<T> {
 
 /// The kernel of a row marked `native`, for operands and result of this dtype.
 pub(super) fn row(row: Row, dtype: DType) -> Option<Kernel> {
-    match dtype {
-        DType::F32 => row.visit_native(Native::<f32>(PhantomData)),
-        DType::F64 => row.visit_native(Native::<f64>(PhantomData)),
+    match (row, dtype) {
+        (Row::Sin, DType::F32 | DType::F64) => un(Un::Sin, dtype),
+        (Row::Cos, DType::F32 | DType::F64) => un(Un::Cos, dtype),
+        (_, DType::F32) => row.visit_native(Native::<f32>(PhantomData)),
+        (_, DType::F64) => row.visit_native(Native::<f64>(PhantomData)),
         _ => None,
     }
 }

@@ -257,3 +257,27 @@ fn threads_do_not_change_results() {
         assert!(with_threads(threads, make) == one, "{threads} threads");
     }
 }
+
+/// A block whose angles are all small takes a shorter kernel than one with a huge angle in it.
+#[test]
+fn circular_functions_do_not_depend_on_the_neighbours() {
+    let mut values: Vec<f64> = (0..5000).map(|i| f64::from(i - 2500) * 0.37).collect();
+    let alone = T::from_slice(&values, &[5000], &CPU);
+    let (sin, cos) = (alone.sin().expect("sin").to_vec::<f64>(), alone.cos().expect("cos").to_vec::<f64>());
+    for (at, huge) in [(10, 1e300), (1030, f64::INFINITY), (4999, f64::NAN)] {
+        values[at] = huge;
+    }
+    let mixed = T::from_slice(&values, &[5000], &CPU);
+    for (f, expected) in [(mixed.sin(), sin), (mixed.cos(), cos)] {
+        let got = f.expect("a circular function").to_vec::<f64>();
+        for (k, (got, expected)) in got.iter().zip(&expected).enumerate() {
+            match k {
+                10 => assert!(got.abs() <= 1.0),
+                1030 | 4999 => assert!(got.is_nan()),
+                _ => assert_eq!(got, expected, "element {k}"),
+            }
+        }
+    }
+    let far = mixed.narrow(0, 10, 1).and_then(|x| x.sin()).expect("sin").to_vec::<f64>()[0];
+    assert!((far - 1e300f64.sin()).abs() < 1e-15);
+}
