@@ -7,6 +7,8 @@ use bytemuck::Pod;
 use numr_core::{Complex, DType, FP8E4M3, FP8E5M2, bf16, f16};
 use std::marker::PhantomData;
 
+use crate::convert;
+
 use super::body::{Body, Kernel, RealC, copy, in_block, kernel as of, plain, with};
 
 /// A float of fewer bits than `f32`.
@@ -16,26 +18,20 @@ pub(super) trait Narrow: Pod {
 }
 
 macro_rules! narrow {
-    ($($t:ty: |$a:ident| $load:expr, |$x:ident| $store:expr;)*) => { $(
+    ($($t:ty),*) => { $(
         impl Narrow for $t {
             #[inline(always)]
             fn load(self) -> f32 {
-                let $a = self;
-                $load
+                convert::As::to(self)
             }
             #[inline(always)]
-            fn store($x: f32) -> $t {
-                $store
+            fn store(x: f32) -> $t {
+                convert::As::to(x)
             }
         }
     )* };
 }
-narrow! {
-    f16: |a| a.to_f32(), |x| f16::from_f32(x);
-    bf16: |a| a.to_f32(), |x| bf16::from_f32(x);
-    FP8E4M3: |a| a.to_f32(), |x| FP8E4M3::from_f32(x);
-    FP8E5M2: |a| a.to_f32(), |x| FP8E5M2::from_f32(x);
-}
+narrow!(f16, bf16, FP8E4M3, FP8E5M2);
 
 /// A number that may not fit an `f32`.
 trait Odd: Pod {
@@ -106,22 +102,75 @@ impl<A: As<B>, B: Pod> Body for Convert<A, B> {
 }
 
 macro_rules! conversions {
-    ($($a:ident),*) => { $(
+    ($($kind:ident $a:ident: $($b:ident)*;)*) => { $(
         impl Zero for $a {
             const ZERO: $a = 0 as $a;
         }
-        conversions!(@ $a: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64);
-    )* };
-    (@ $a:ident: $($b:ident)*) => { $(
-        impl As<$b> for $a {
+        $(impl As<$b> for $a {
             #[inline(always)]
             fn as_(self) -> $b {
-                self as $b
+                conversions!(@ $kind self $a $b)
+            }
+        })*
+    )* };
+    (@ int $x:ident $a:ident $b:ident) => { $x as $b };
+    (@ float $x:ident $a:ident $b:ident) => { <$b as Saturate<$a>>::saturate($x) };
+}
+conversions! {
+    int i8: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int i16: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int i32: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int i64: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int u8: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int u16: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int u32: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    int u64: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    float f32: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+    float f64: i8 i16 i32 i64 u8 u16 u32 u64 f32 f64;
+}
+
+/// `as` from a float. What `as` does for integers is not compiled to vectors; this is.
+trait Saturate<F> {
+    fn saturate(x: F) -> Self;
+}
+
+macro_rules! saturate {
+    ($f:ident: $($i:ident $by:ident),*) => { $(
+        impl Saturate<$f> for $i {
+            #[inline(always)]
+            fn saturate(x: $f) -> $i {
+                // Both are powers of two or 0, and so exact; the second is one past the maximum.
+                let (low, end) = ($i::MIN as $f, ($i::MAX / 2 + 1) as $f * 2.0);
+                let inside = x >= low && x < end;
+                // SAFETY: the operand is in the range of `$i`, which is in that of `$by`, and not NaN.
+                let whole = unsafe { (if inside { x } else { 0.0 }).to_int_unchecked::<$by>() } as $i;
+                if inside {
+                    whole
+                } else if x >= end {
+                    $i::MAX
+                } else if x < low {
+                    $i::MIN
+                } else {
+                    0
+                }
             }
         }
     )* };
 }
-conversions!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+saturate!(f32: i8 i32, i16 i32, i32 i32, i64 i64, u8 i32, u16 i32, u32 u32, u64 u64);
+saturate!(f64: i8 i32, i16 i32, i32 i32, i64 i64, u8 i32, u16 i32, u32 u32, u64 u64);
+
+macro_rules! round {
+    ($($f:ident $to:ident),*) => { $(
+        impl Saturate<$f> for $to {
+            #[inline(always)]
+            fn saturate(x: $f) -> $to {
+                x as $to
+            }
+        }
+    )* };
+}
+round!(f32 f32, f32 f64, f64 f32, f64 f64);
 
 /// The kernel from one type to another in a block, narrow floats being `f32`.
 pub(super) fn kernel(from: DType, to: DType) -> Option<Kernel> {

@@ -127,27 +127,46 @@ impl Plan {
         let first_leaf = args + outs;
         let first_slot = first_leaf + program.insts.iter().filter(|i| leaf(i.op, i.dtype).is_some()).count();
 
-        let mut last_read = vec![0; program.insts.len()];
+        // A cast that changes nothing in a block, such as from f16 to f32, is its operand.
+        let mut is: Vec<usize> = Vec::with_capacity(program.insts.len());
         for (i, inst) in program.insts.iter().enumerate() {
-            for &a in inst.inputs() {
-                last_read[a as usize] = i;
-            }
+            let operand = inst.inputs().first().map(|&a| a as usize).filter(|_| inst.op == Op::Cast);
+            let same = operand.filter(|&a| in_block(program.insts[a].dtype) == in_block(inst.dtype));
+            let free = cast::rounded(inst.dtype).is_none() && !inst.dtype.is_bool();
+            is.push(same.filter(|_| free).map_or(i, |a| is[a]));
         }
-        for &o in &program.outs {
-            last_read[o as usize] = usize::MAX;
+        let inputs = |i: usize| program.insts[i].inputs().iter().map(|&a| is[a as usize]);
+        let roots: SmallVec<[usize; 2]> = program.outs.iter().map(|&o| is[o as usize]).collect();
+        let mut last_read = vec![0; program.insts.len()];
+        for i in (0..program.insts.len()).filter(|&i| is[i] == i) {
+            inputs(i).for_each(|a| last_read[a] = i);
         }
+        // Where a step's result goes to memory at once: where it is stored as it is in a block, or where rounding is
+        // all that a cast does, and nobody else wants it.
+        let direct = |i: usize| (0..outs).find(|&k| roots[k] == i && cast::store(program.out(k)).is_none());
+        let stored = |i: usize| -> Option<(usize, Kernel)> {
+            let root = roots.iter().position(|&r| r == i)?;
+            let only = last_read[i] == 0 && roots.iter().filter(|&&r| r == i).count() == 1;
+            cast::store(program.insts[i].dtype).filter(|_| only).map(|kernel| (root, kernel))
+        };
+        let dies = |a: usize, i: usize| last_read[a] == i && !roots.contains(&a);
 
         let mut slots = Slots { free: Vec::new(), next: first_slot };
         let mut places: Vec<(Place, u8)> = Vec::with_capacity(program.insts.len());
         let mut steps: SmallVec<[Step; 2]> = SmallVec::new();
         for (i, inst) in program.insts.iter().enumerate() {
+            if is[i] != i {
+                places.push(places[is[i]]);
+                continue;
+            }
             let size = in_block(inst.dtype).size_in_bytes() as u8;
+            let target = |slots: &mut Slots| direct(i).map_or_else(|| slots.take(), |k| (args + k) as Place);
             let place = match inst.op {
                 Op::Arg(k) => {
                     let memory = (Place::from(k), inst.dtype.size_in_bytes() as u8);
                     match cast::load(inst.dtype).filter(|_| scalars >> k & 1 == 0) {
                         Some(kernel) => {
-                            let out = (slots.take(), size);
+                            let out = (target(&mut slots), size);
                             steps.push(Step { kernel, operands: [memory, NONE, NONE], out });
                             out
                         }
@@ -159,10 +178,7 @@ impl Plan {
                     ((first_leaf + leaves.len() - 1) as Place, size)
                 }
                 op @ (Op::Un(_) | Op::Bin(_) | Op::Fma | Op::Select | Op::Cast) => {
-                    // A result goes to memory at once if it is stored as it is in a block.
-                    let direct = cast::store(inst.dtype).is_none();
-                    let root = program.outs.iter().position(|&o| o as usize == i).filter(|_| direct);
-                    let out = (root.map_or_else(|| slots.take(), |k| (args + k) as Place), size);
+                    let mut out = (target(&mut slots), size);
                     let from = inst.inputs().first().map(|&a| program.insts[a as usize].dtype)?;
                     let mut operands = [NONE; 3];
                     for (o, &a) in operands.iter_mut().zip(inst.inputs()) {
@@ -184,7 +200,14 @@ impl Plan {
                                 operands = [next, NONE, NONE];
                             }
                             slots.free.extend(passed);
-                            last
+                            match stored(i) {
+                                Some((root, kernel)) => {
+                                    slots.free.push(out.0);
+                                    out = ((args + root) as Place, inst.dtype.size_in_bytes() as u8);
+                                    kernel
+                                }
+                                None => last,
+                            }
                         }
                     };
                     steps.push(Step { kernel, operands, out });
@@ -193,9 +216,9 @@ impl Plan {
             };
             places.push(place);
             // Only now: a result never takes the place of an operand.
-            for (k, &a) in inst.inputs().iter().enumerate() {
-                let (slot, _) = places[a as usize];
-                if last_read[a as usize] == i && usize::from(slot) >= first_slot && !inst.inputs()[..k].contains(&a) {
+            for (k, a) in inputs(i).enumerate() {
+                let (slot, _) = places[a];
+                if dies(a, i) && usize::from(slot) >= first_slot && !inputs(i).take(k).any(|b| b == a) {
                     slots.free.push(slot);
                 }
             }
