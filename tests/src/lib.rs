@@ -7,5 +7,6 @@
 pub mod compilers;
 pub mod expect;
 pub mod golden;
+pub mod layouts;
 pub mod require;
 pub mod support;

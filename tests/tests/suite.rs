@@ -3,6 +3,7 @@
 mod suite {
     mod compilers;
     mod golden;
+    mod grid;
     mod printers;
     mod refusals;
 }

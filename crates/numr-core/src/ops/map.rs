@@ -40,6 +40,8 @@ pub struct Info {
     pub answers_mask: bool,
     /// Has it a derivative?
     pub differentiable: bool,
+    /// Is the derivative that of the body's formula, rather than a stated one?
+    pub derived: bool,
     /// The interval that tests sample.
     pub test: Range<f64>,
     /// Bound on the error of the body, in units in the last place.
@@ -98,7 +100,8 @@ macro_rules! map_rows {
                     arity: [stringify!($x) $(, stringify!($p))*].len(),
                     class: Class::Common { dtypes: DTypeSet::$set, masks: masks(&[stringify!($xt) $(, stringify!($pt))*]) },
                     answers_mask: is_mask(stringify!($out)),
-                    differentiable: differentiable(stringify!($($d)*)),
+                    differentiable: !begins(stringify!($($d)*), b"no"),
+                    derived: begins(stringify!($($d)*), b"au"),
                     test: $test,
                     ulp: $ulp as f64,
                     native: is_native(stringify!($kind)),
@@ -217,9 +220,10 @@ const fn masks(types: &[&str]) -> u8 {
     m
 }
 
-const fn differentiable(d: &str) -> bool {
+/// `none` or `auto`, told by their first two letters: a stated derivative begins with `|`.
+const fn begins(d: &str, word: &[u8; 2]) -> bool {
     let d = d.as_bytes();
-    !(d.len() == 4 && d[0] == b'n' && d[1] == b'o')
+    d[0] == word[0] && d[1] == word[1]
 }
 
 const fn is_native(kind: &str) -> bool {

@@ -1,0 +1,152 @@
+//! Generated from the op table: every row, on every dtype, in every layout.
+
+use numr_core::ops::map::Row;
+use numr_core::prim::{Bind, Map, MapOp};
+use numr_core::runtime::Support;
+use numr_core::scalar::graph::Class;
+use numr_core::scalar::program::ArgType;
+use numr_core::testing::{edges, eval, eval_wide, samples, ulp_distance};
+use numr_core::{DType, Error, Lit, Prim, Runtime, Tensor};
+use numr_cpu::CpuRuntime;
+use numr_tests::layouts::{Lay, download, upload};
+
+const COLUMNS: usize = 8;
+
+/// The dtypes of a row's operands where the others are of `dtype`: its masks are bool.
+fn dtypes(row: Row, dtype: DType) -> Vec<DType> {
+    let Class::Common { masks, .. } = row.class() else { unreachable!("rows have a common dtype") };
+    (0..row.arity()).map(|k| if masks >> k & 1 == 1 { DType::Bool } else { dtype }).collect()
+}
+
+/// Values for each operand, as many rows of `COLUMNS` as there are: those of the test domain, and the edges of the
+/// dtype, every operand in another order so that they meet.
+fn operands(row: Row, dtypes: &[DType]) -> Vec<Vec<Lit>> {
+    let all = dtypes.iter().enumerate().map(|(k, &d)| {
+        let mut values = samples(d, row.info().test.clone());
+        values.extend(edges(d));
+        let stride = [1, 5, 7][k % 3];
+        let n = values.len();
+        (0..120).map(move |i| values[(i * stride + k) % n]).collect()
+    });
+    all.collect()
+}
+
+fn map(row: Row) -> Prim {
+    let binds = (0..row.arity()).map(|_| Bind::Input).collect();
+    Prim::Map(Map { op: MapOp::Row(row), binds, create: None })
+}
+
+/// The same bits, any NaN for any NaN.
+fn same(dtype: DType, a: Lit, b: Lit) -> bool {
+    ulp_distance(dtype, a, b) == 0
+}
+
+fn check<R: Runtime>(row: Row, dtype: DType, device: &R::Device) -> Result<usize, String> {
+    let (prim, dtypes) = (map(row), dtypes(row, dtype));
+    let fail = |e: Error| format!("{} of {dtype}: {e}", row.name());
+    let types: Vec<ArgType> = dtypes.iter().map(|&d| ArgType::Tensor(d)).collect();
+    let values = operands(row, &dtypes);
+    let shape = [values[0].len() / COLUMNS, COLUMNS];
+    let tensors = |lay: Lay| -> Result<Vec<Tensor<R>>, Error> {
+        values.iter().zip(&dtypes).map(|(v, &d)| lay.matrix(v, shape, d, device)).collect()
+    };
+    let run = |tensors: &[Tensor<R>]| Tensor::run_one(&prim, &tensors.iter().collect::<Vec<_>>());
+
+    let program = match row.graph().program(&types) {
+        Ok(program) => program,
+        Err(_) => {
+            return match run(&tensors(Lay::Contiguous).map_err(fail)?) {
+                Err(Error::DType { op, .. }) if op == row.name() => Ok(0),
+                other => Err(format!("{} of {dtype}: expected a DType error, got {other:?}", row.name())),
+            };
+        }
+    };
+    if let Support::No { reason } = R::supports(device, &prim, &dtypes) {
+        return match run(&tensors(Lay::Contiguous).map_err(fail)?) {
+            Err(Error::Unsupported { reason: given, .. }) if given == reason => Ok(0),
+            other => Err(format!("{} of {dtype}: expected Unsupported, got {other:?}", row.name())),
+        };
+    }
+
+    let out = program.out(0);
+    let at = |i: usize| -> Vec<Lit> { values.iter().map(|v| v[i]).collect() };
+    let want: Vec<Lit> = (0..values[0].len()).map(|i| eval(&program, &at(i))[0]).collect();
+    for lay in Lay::ANY {
+        let y = run(&tensors(lay).map_err(fail)?).map_err(fail)?;
+        let got = download(&y).map_err(fail)?;
+        if (y.dtype(), y.shape()) != (out, &shape[..]) {
+            return Err(format!("{} of {dtype}, {lay:?}: {} {:?}", row.name(), y.dtype(), y.shape()));
+        }
+        if let Some(i) = (0..got.len()).find(|&i| !same(out, got[i], want[i])) {
+            return Err(format!("{} of {dtype}, {lay:?} at {:?}: {:?}, not {:?}", row.name(), at(i), got[i], want[i]));
+        }
+    }
+    // The body against wider arithmetic, on its domain. f64 has none wider here: its functions are tested beside them.
+    if matches!(out, DType::F32) && dtype == DType::F32 {
+        let bound = row.info().ulp.ceil() as u64;
+        for i in 0..want.len() {
+            let args = at(i);
+            let inside = args.iter().all(|a| row.info().test.contains(&a.to_f64()));
+            let wide = eval_wide(&program, &args)[0];
+            let off = ulp_distance(out, want[i], Lit::Float(f64::from(wide.to_f64() as f32)));
+            if inside && off > bound {
+                return Err(format!("{} of {dtype} at {args:?}: {off} ulp, {bound} stated", row.name()));
+            }
+        }
+    }
+    // Rank 0, nothing at all, stride 0, and operands of different shapes.
+    let first = |shape: &[usize], n: usize| -> Result<Vec<Tensor<R>>, Error> {
+        values.iter().zip(&dtypes).map(|(v, &d)| upload(&v[..n], shape, d, device)).collect()
+    };
+    let scalar = run(&first(&[], 1).map_err(fail)?).map_err(fail)?;
+    let nothing = run(&first(&[3, 0], 0).map_err(fail)?).map_err(fail)?;
+    let ok = scalar.shape().is_empty() && same(out, download(&scalar).map_err(fail)?[0], want[0]);
+    if !ok || nothing.shape() != [3, 0] {
+        return Err(format!("{} of {dtype}: rank 0 or empty", row.name()));
+    }
+    let mut rows = first(&[1, COLUMNS], COLUMNS).map_err(fail)?;
+    rows[0] = Lay::Broadcast.matrix(&values[0], shape, dtypes[0], device).map_err(fail)?;
+    let got = download(&run(&rows).map_err(fail)?).map_err(fail)?;
+    match (0..got.len()).find(|&i| !same(out, got[i], want[i % COLUMNS])) {
+        Some(i) => Err(format!("{} of {dtype}, broadcast, at {i}: {:?}", row.name(), got[i])),
+        None => Ok(got.len() + want.len() * Lay::ANY.len()),
+    }
+}
+
+fn run_grid<R: Runtime>(device: &R::Device) {
+    let mut faults = vec![];
+    let (mut cells, mut elements) = (0, 0);
+    for &row in Row::ALL {
+        for dtype in DType::ALL {
+            match check::<R>(row, dtype, device) {
+                Ok(n) => {
+                    cells += usize::from(n > 0);
+                    elements += n;
+                }
+                Err(fault) => faults.push(fault),
+            }
+        }
+    }
+    println!("{}: {cells} pairs of row and dtype, {elements} elements", R::name());
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+    assert!(cells > Row::ALL.len() * 8, "only {cells} pairs ran");
+}
+
+#[test]
+fn every_row_on_every_dtype_in_every_layout_on_the_cpu() {
+    run_grid::<CpuRuntime>(&CpuRuntime::default_device());
+}
+
+/// The derivative of a body with a kink is wrong at the kink, so such a row must state one.
+#[test]
+fn a_row_with_a_kink_states_its_derivative() {
+    use numr_core::scalar::graph::{Bin, Node, Un};
+    let kink = |n: &Node| matches!(n, Node::Un(Un::Abs, _) | Node::Bin(Bin::Max | Bin::Min, ..) | Node::Select(..));
+    for &row in Row::ALL {
+        assert!(
+            !(row.info().derived && row.body().nodes().iter().any(kink)),
+            "{} has a kink and `d {{ auto }}`",
+            row.name()
+        );
+    }
+}
