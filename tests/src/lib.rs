@@ -10,3 +10,8 @@ pub mod golden;
 pub mod layouts;
 pub mod require;
 pub mod support;
+
+/// The programs in the README compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
