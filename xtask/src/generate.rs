@@ -18,7 +18,7 @@ impl Generated {
     }
 
     /// A file in which only the part between `<!-- name -->` and `<!-- /name -->` is generated.
-    fn part(sh: &Shell, path: &str, name: &str, text: &str) -> Result<Generated> {
+    pub(crate) fn part(sh: &Shell, path: &str, name: &str, text: &str) -> Result<Generated> {
         let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- /{name} -->"));
         let whole = sh.read_file(path)?;
         let (head, rest) = whole.split_once(&open).with_context(|| format!("{path} has no {open}"))?;
@@ -60,7 +60,7 @@ fn support_table(sh: &Shell) -> Result<Vec<Generated>> {
     }
     let table = |arg: &str| cmd!(sh, "cargo run --quiet -p numr-tests --all-features --bin support-table {arg}").read();
     Ok(vec![
-        Generated::part(sh, "README.md", "support table", &format!("{}\n", table("summary")?))?,
+        Generated::part(sh, "README.md", "support table", &format!("\n{}\n\n", table("summary")?))?,
         Generated::whole("docs/support.md", format!("{}\n", table("full")?)),
     ])
 }
