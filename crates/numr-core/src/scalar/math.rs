@@ -2,7 +2,7 @@
 //!
 //! A body is the CPU kernel, the CUDA function and the WGSL function at once. Method: reduce the argument, evaluate a
 //! minimax polynomial, reconstruct; the coefficients are made by `xtask/gen/minimax.py` (Remez exchange in 300 bits).
-//! Both widths share the bodies below; what differs is a table of constants, [`Width`].
+//! Both widths share the bodies below; what differs is a table of constants, `Width`.
 //!
 //! Rules kept here: straight-line code, no table look-up, no step that relies on `mul_add` being fused or on its being
 //! unfused. An exact split clears low bits of the pattern, which no compiler re-associates away. Where a body adds back
