@@ -27,10 +27,6 @@ impl<R: Runtime, S: Runtime> Gradients<R, S> {
     pub(crate) fn by_id(&self, id: TensorId) -> Option<&Tensor<S>> {
         self.found.get(&id)
     }
-
-    pub(crate) fn into_map(self) -> HashMap<TensorId, Tensor<S>> {
-        self.found
-    }
 }
 
 pub(crate) fn leaf_id<R: Runtime>(t: &Tensor<Tape<R>>) -> Option<TensorId> {

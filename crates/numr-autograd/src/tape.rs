@@ -143,10 +143,6 @@ fn below<R: Runtime>(x: &Tensor<Tape<R>>) -> std::result::Result<&Tensor<R>, Ten
 }
 
 impl<R: Runtime> TapeStorage<R> {
-    pub(crate) fn inner(&self) -> &Tensor<R> {
-        &self.inner
-    }
-
     pub(crate) fn origin(&self) -> Option<&Edge<R>> {
         self.origin.as_ref()
     }
