@@ -4,7 +4,7 @@
 //! initialised bytes from then on: what a kernel sees in a block that was used before is stale, never undefined, and
 //! all of it is overwritten before a tensor shows it.
 //!
-//! Freed blocks are kept: fresh pages cost the system ten times what the arithmetic on them costs. See [`cache`].
+//! Freed blocks are kept: fresh pages cost the system ten times what the arithmetic on them costs. See `storage/cache.rs`.
 
 mod cache;
 

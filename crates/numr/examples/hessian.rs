@@ -32,7 +32,7 @@ fn main() -> numr::Result<()> {
         // The 2x2 system by Cramer's rule.
         let det = h[0] * h[3] - h[1] * h[2];
         let d = [(g[0] * h[3] - g[1] * h[1]) / det, (g[1] * h[0] - g[0] * h[2]) / det];
-        x = x - Tensor::from_slice(&d, &[2], &device);
+        x -= Tensor::from_slice(&d, &[2], &device);
     }
     Ok(())
 }
