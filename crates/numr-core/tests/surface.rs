@@ -1,5 +1,7 @@
 //! What a user calls, on the CPU.
 
+#![allow(clippy::needless_borrows_for_generic_args, reason = "programs for numr 0.5 pass axes by reference")]
+
 #[path = "surface/classic.rs"]
 mod classic;
 #[path = "surface/create.rs"]

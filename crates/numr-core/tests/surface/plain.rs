@@ -14,7 +14,7 @@ type Storage = <CpuRuntime as Runtime>::Storage;
 fn moved<A: Runtime<Storage = Storage, Device = CpuDevice>, B: Runtime<Storage = Storage, Device = CpuDevice>>(
     t: &Tensor<A>,
 ) -> Tensor<B> {
-    Tensor::from_storage(t.storage().clone(), t.layout().clone(), t.dtype(), t.device().clone())
+    Tensor::from_storage(t.storage().clone(), t.layout().clone(), t.dtype(), *t.device())
 }
 
 impl Runtime for Plain {
@@ -31,7 +31,7 @@ impl Runtime for Plain {
     }
 
     fn default_client(device: &CpuDevice) -> Client<Plain> {
-        Client::new(device.clone())
+        Client::new(*device)
     }
 
     fn supports(device: &CpuDevice, prim: &Prim, dtypes: &[DType]) -> Support {

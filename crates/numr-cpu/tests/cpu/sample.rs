@@ -72,6 +72,7 @@ pub(super) fn naive<E: Element>(x: &T) -> Vec<E> {
 /// The elements as bytes, with one pattern for every NaN.
 pub(super) fn bits(x: &T) -> Vec<u8> {
     fn of<E: Element>(x: &T) -> Vec<u8> {
+        #[allow(clippy::eq_op, reason = "a NaN is not itself")]
         let quiet = |e: E| if e == e { e } else { f64::NAN.cast() };
         x.to_vec::<E>().into_iter().flat_map(|e| bytemuck::bytes_of(&quiet(e).to_pod()).to_vec()).collect()
     }
