@@ -90,8 +90,61 @@ pub trait Int:
     fn mul_hi(self, o: Self) -> Self;
 }
 
-macro_rules! float_functions {
-    ($($(#[doc = $doc:literal])* $name:ident;)*) => {
+/// Hands the elementary functions, `method Variant "meaning"`, to a macro, after what is given: the one list of them.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! elementary {
+    ($to:ident $($head:tt)*) => {
+        $to! {
+            $($head)*
+            exp Exp "eˣ.",
+            expm1 Expm1 "eˣ - 1, accurate near 0.",
+            exp2 Exp2 "2ˣ.",
+            ln Ln "ln x.",
+            log1p Log1p "ln(1 + x), accurate near 0.",
+            log2 Log2 "log₂ x.",
+            log10 Log10 "log₁₀ x.",
+            sin Sin "sin x, x in radians.",
+            cos Cos "cos x, x in radians.",
+            tan Tan "tan x, x in radians.",
+            asin Asin "The angle of sine x, in -π/2..=π/2.",
+            acos Acos "The angle of cosine x, in 0..=π.",
+            atan Atan "The angle of tangent x, in -π/2..=π/2.",
+            sinh Sinh "sinh x.",
+            cosh Cosh "cosh x.",
+            tanh Tanh "tanh x.",
+            asinh Asinh "The inverse of sinh.",
+            acosh Acosh "The inverse of cosh, not negative.",
+            atanh Atanh "The inverse of tanh.",
+            cbrt Cbrt "The real cube root.",
+            erf Erf "The error function, 2/√π ∫₀ˣ e^(-t²) dt.",
+            erfc Erfc "1 - erf x, accurate where that is small.",
+        }
+    };
+}
+
+macro_rules! float {
+    ($($f:ident $F:ident $doc:literal,)*) => {
+        /// The elementary functions of floats, with bodies in [`math`].
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Function { $(#[doc = $doc] $F,)* }
+
+        impl Function {
+            /// Every one.
+            pub const ALL: &'static [Function] = &[$(Function::$F),*];
+
+            /// Its name, as methods and generated code spell it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Function::$F => stringify!($f)),* }
+            }
+
+            /// Its value.
+            #[inline]
+            pub fn of<T: Float>(self, x: T) -> T {
+                match self { $(Function::$F => x.$f()),* }
+            }
+        }
+
         /// Real floating-point numbers: bits, rounding and the elementary functions of [`math`].
         pub trait Float: Scalar {
             /// The signed integer of the same width.
@@ -104,36 +157,18 @@ macro_rules! float_functions {
             fn to_int(self) -> Self::Bits;
             /// The number nearest to an integer.
             fn from_int(i: Self::Bits) -> Self;
-            $($(#[doc = $doc])* fn $name(self) -> Self;)*
+            /// √x, correctly rounded.
+            fn sqrt(self) -> Self;
+            /// The integer below.
+            fn floor(self) -> Self;
+            /// The integer above.
+            fn ceil(self) -> Self;
+            /// The nearest integer, halves to even.
+            fn round(self) -> Self;
+            /// The integer nearest toward zero.
+            fn trunc(self) -> Self;
+            $(#[doc = $doc] fn $f(self) -> Self;)*
         }
     };
 }
-
-float_functions! {
-    /// √x, correctly rounded.
-    sqrt;
-    /// The integer below.
-    floor;
-    /// The integer above.
-    ceil;
-    /// The nearest integer, halves to even.
-    round;
-    /// The integer nearest toward zero.
-    trunc;
-    /// eˣ.
-    exp;
-    /// eˣ - 1, accurate near 0.
-    expm1;
-    /// ln x.
-    ln;
-    /// ln(1 + x), accurate near 0.
-    log1p;
-    /// sin x, x in radians.
-    sin;
-    /// cos x, x in radians.
-    cos;
-    /// tanh x.
-    tanh;
-    /// The error function, 2/√π ∫₀ˣ e^(-t²) dt.
-    erf;
-}
+elementary!(float);

@@ -6,7 +6,7 @@ use crate::element::{Complex, Element, Lit};
 use crate::scalar::graph::{Bin, Un};
 use crate::scalar::lane::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use crate::scalar::program::{Op, Program};
-use crate::scalar::{Float, Int, Scalar};
+use crate::scalar::{Float, Function, Int, Scalar};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -153,7 +153,7 @@ fn un(u: Un, d: DType, v: Lit, steps: Steps) -> Lit {
         DType::Bool => Lit::Bool(v.is_zero()),
         DType::F32 => float_un::<F32<true>>(u, v),
         DType::F64 => match (u, v) {
-            (u, Lit::Float(x)) if steps == Steps::Wide && u.is_math() && u != Un::Erf => Lit::Float(std_un(u, x)),
+            (Un::Math(f), Lit::Float(x)) if steps == Steps::Wide => Lit::Float(std(f, x)),
             _ => float_un::<F64<true>>(u, v),
         },
         DType::I32 if u == Un::FromBits => F32::<true>::from_bits(I32::of(v)).lit(),
@@ -181,14 +181,7 @@ fn float_un<F: Lane + Float<Bits: Lane>>(u: Un, v: Lit) -> Lit {
         Un::Ceil => x.ceil(),
         Un::Round => x.round(),
         Un::Trunc => x.trunc(),
-        Un::Exp => x.exp(),
-        Un::Expm1 => x.expm1(),
-        Un::Ln => x.ln(),
-        Un::Log1p => x.log1p(),
-        Un::Sin => x.sin(),
-        Un::Cos => x.cos(),
-        Un::Tanh => x.tanh(),
-        Un::Erf => x.erf(),
+        Un::Math(f) => f.of(x),
         Un::ToBits => return x.to_bits().lit(),
         Un::ToInt => return x.to_int().lit(),
         other => panic!("{} of a float", other.name()),
@@ -196,16 +189,28 @@ fn float_un<F: Lane + Float<Bits: Lane>>(u: Un, v: Lit) -> Lit {
     y.lit()
 }
 
-fn std_un(u: Un, x: f64) -> f64 {
-    match u {
-        Un::Exp => x.exp(),
-        Un::Expm1 => x.exp_m1(),
-        Un::Ln => x.ln(),
-        Un::Log1p => x.ln_1p(),
-        Un::Sin => x.sin(),
-        Un::Cos => x.cos(),
-        Un::Tanh => x.tanh(),
-        other => panic!("the standard library has no {}", other.name()),
+/// By the standard library, or by the body where it has none.
+fn std(f: Function, x: f64) -> f64 {
+    match f {
+        Function::Exp => x.exp(),
+        Function::Expm1 => x.exp_m1(),
+        Function::Exp2 => x.exp2(),
+        Function::Ln => x.ln(),
+        Function::Log1p => x.ln_1p(),
+        Function::Log2 => x.log2(),
+        Function::Log10 => x.log10(),
+        Function::Sin => x.sin(),
+        Function::Cos => x.cos(),
+        Function::Tan => x.tan(),
+        Function::Asin => x.asin(),
+        Function::Acos => x.acos(),
+        Function::Atan => x.atan(),
+        Function::Sinh => x.sinh(),
+        Function::Cosh => x.cosh(),
+        Function::Tanh => x.tanh(),
+        Function::Cbrt => x.cbrt(),
+        // std's inverse hyperbolic functions are formulas that lose digits.
+        Function::Asinh | Function::Acosh | Function::Atanh | Function::Erf | Function::Erfc => f.of(F64::<true>(x)).0,
     }
 }
 

@@ -61,7 +61,8 @@ client_trait! {
     /// Functions of one element.
     UnaryOps {
         @unary [
-            neg abs sign sqrt rsqrt square recip exp expm1 log log1p sin cos tanh floor ceil round trunc isnan isinf
+            neg abs sign sqrt rsqrt cbrt square recip exp expm1 exp2 log log1p log2 log10 sin cos tan asin acos atan
+            sinh cosh tanh asinh acosh atanh floor ceil round trunc isnan isinf
        ]
     }
 }

@@ -360,6 +360,10 @@ map_rows! {
     Expm1 expm1(x: T) -> T where T: Float, in FLOATS { x.expm1() }
         d { |x| [Float::exp(x)] }
         test -90.0..88.0, ulp 2, program;
+    /// 2ˣ.
+    Exp2 exp2(x: T) -> T where T: Float, in FLOATS { x.exp2() }
+        d { |_x, out| [std::f64::consts::LN_2 * out] }
+        test -127.0..127.0, ulp 2, program;
     /// Natural logarithm.
     Log log(x: T) -> T where T: Float, in FLOATS { x.ln() }
         d { |x| [1.0 / x] }
@@ -368,6 +372,14 @@ map_rows! {
     Log1p log1p(x: T) -> T where T: Float, in FLOATS { x.log1p() }
         d { |x| [1.0 / (x + 1.0)] }
         test -1.0..1e6, ulp 2, program;
+    /// Logarithm to base 2.
+    Log2 log2(x: T) -> T where T: Float, in FLOATS { x.log2() }
+        d { |x| [1.0 / (std::f64::consts::LN_2 * x)] }
+        test 0.0..1e6, ulp 2, program;
+    /// Logarithm to base 10.
+    Log10 log10(x: T) -> T where T: Float, in FLOATS { x.log10() }
+        d { |x| [1.0 / (std::f64::consts::LN_10 * x)] }
+        test 0.0..1e6, ulp 2, program;
     /// Sine, x in radians.
     Sin sin(x: T) -> T where T: Float, in FLOATS { x.sin() }
         d { |x| [Float::cos(x)] }
@@ -376,14 +388,58 @@ map_rows! {
     Cos cos(x: T) -> T where T: Float, in FLOATS { x.cos() }
         d { |x| [-Float::sin(x)] }
         test -1e5..1e5, ulp 2, native;
+    /// Tangent, x in radians.
+    Tan tan(x: T) -> T where T: Float, in FLOATS { x.tan() }
+        d { |_x, out| [out * out + 1.0] }
+        test -1e5..1e5, ulp 2, program;
+    /// Inverse sine, in -π/2..=π/2; NaN for |x| > 1.
+    Asin asin(x: T) -> T where T: Float, in FLOATS { x.asin() }
+        d { auto }
+        test -1.0..1.0, ulp 2, program;
+    /// Inverse cosine, in 0..=π; NaN for |x| > 1.
+    Acos acos(x: T) -> T where T: Float, in FLOATS { x.acos() }
+        d { auto }
+        test -1.0..1.0, ulp 2, program;
+    /// Inverse tangent, in -π/2..=π/2.
+    Atan atan(x: T) -> T where T: Float, in FLOATS { x.atan() }
+        d { auto }
+        test -1e3..1e3, ulp 2, program;
+    /// Hyperbolic sine.
+    Sinh sinh(x: T) -> T where T: Float, in FLOATS { x.sinh() }
+        d { auto }
+        test -88.0..88.0, ulp 2, program;
+    /// Hyperbolic cosine.
+    Cosh cosh(x: T) -> T where T: Float, in FLOATS { x.cosh() }
+        d { auto }
+        test -88.0..88.0, ulp 2, program;
     /// Hyperbolic tangent.
     Tanh tanh(x: T) -> T where T: Float, in FLOATS { x.tanh() }
         d { |_x, out| [1.0 - out * out] }
         test -20.0..20.0, ulp 2, native;
+    /// Inverse hyperbolic sine.
+    Asinh asinh(x: T) -> T where T: Float, in FLOATS { x.asinh() }
+        d { auto }
+        test -1e3..1e3, ulp 2, program;
+    /// Inverse hyperbolic cosine, not negative; NaN for x < 1.
+    Acosh acosh(x: T) -> T where T: Float, in FLOATS { x.acosh() }
+        d { auto }
+        test 1.0..1e3, ulp 2, program;
+    /// Inverse hyperbolic tangent; NaN for |x| > 1.
+    Atanh atanh(x: T) -> T where T: Float, in FLOATS { x.atanh() }
+        d { auto }
+        test -1.0..1.0, ulp 2, program;
+    /// The real cube root.
+    Cbrt cbrt(x: T) -> T where T: Float, in FLOATS { x.cbrt() }
+        d { |_x, out| [1.0 / (3.0 * (out * out))] }
+        test -1e6..1e6, ulp 2, program;
     /// The error function, 2/√π ∫₀ˣ e^(-t²) dt.
     Erf erf(x: T) -> T where T: Float, in FLOATS { x.erf() }
         d { auto }
         test -6.0..6.0, ulp 2, native;
+    /// The complementary error function, 1 - erf x, accurate where that is small.
+    Erfc erfc(x: T) -> T where T: Float, in FLOATS { x.erfc() }
+        d { auto }
+        test -6.0..9.0, ulp 2, program;
     /// The largest integer not above x.
     Floor floor(x: T) -> T where T: Float, in REAL { x.floor() }
         d { |_x| [None] }
@@ -505,4 +561,8 @@ map_rows! {
             s + (x * s) * ((1.0 - s) * (scale * (3.0 * 0.044715 * square + 1.0)))
         }] }
         test -1.0..10.0, ulp 6, native;
+    /// Softsign, x / (1 + |x|).
+    Softsign softsign(x: T) -> T where T: Float, in FLOATS { x / (T::lit(1.0) + x.abs()) }
+        d { |x| [{ let r = 1.0 / (1.0 + x.abs()); r * r }] }
+        test -100.0..100.0, ulp 1.5, program;
 }

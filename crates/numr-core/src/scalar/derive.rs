@@ -5,7 +5,7 @@
 
 use super::expr::{Arena, Expr};
 use super::graph::{Bin, Graph, Id, Node, Un};
-use super::{Float, Scalar};
+use super::{Float, Function, Scalar};
 use crate::element::Lit;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -194,6 +194,37 @@ pub(crate) fn rebuild<'a>(node: &Node, arena: &'a Arena, args: &[Expr<'a>], valu
     }
 }
 
+/// The slope `g` of x carried through an elementary function; `y` is its value at x.
+fn slope<'a>(f: Function, g: Expr<'a>, x: Expr<'a>, y: Expr<'a>) -> Expr<'a> {
+    use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, LN_10};
+    let gauss = || FRAC_2_SQRT_PI * (-(x * x)).exp();
+    match f {
+        Function::Exp => mul(g, y),
+        Function::Expm1 => mul(g, y + 1.0),
+        Function::Exp2 => mul(g, LN_2 * y),
+        Function::Ln => g / x,
+        Function::Log1p => g / (x + 1.0),
+        Function::Log2 => g / (LN_2 * x),
+        Function::Log10 => g / (LN_10 * x),
+        Function::Sin => mul(g, x.cos()),
+        Function::Cos => -mul(g, x.sin()),
+        Function::Tan => mul(g, y * y + 1.0),
+        // (1 - x)·(1 + x) does not cancel as 1 - x² does.
+        Function::Asin => g / ((1.0 - x) * (x + 1.0)).sqrt(),
+        Function::Acos => -(g / ((1.0 - x) * (x + 1.0)).sqrt()),
+        Function::Atan => g / (x * x + 1.0),
+        Function::Sinh => mul(g, x.cosh()),
+        Function::Cosh => mul(g, x.sinh()),
+        Function::Tanh => mul(g, 1.0 - y * y),
+        Function::Asinh => g / (x * x + 1.0).sqrt(),
+        Function::Acosh => g / ((x - 1.0).sqrt() * (x + 1.0).sqrt()),
+        Function::Atanh => g / ((1.0 - x) * (x + 1.0)),
+        Function::Cbrt => g / (3.0 * (y * y)),
+        Function::Erf => mul(g, gauss()),
+        Function::Erfc => -mul(g, gauss()),
+    }
+}
+
 /// The slope of one node from the slopes of its operands; `e` is the node itself.
 fn step<'a>(node: &Node, e: Expr<'a>, value: &[Expr<'a>], d: &dyn Fn(Id) -> Option<Expr<'a>>) -> Option<Expr<'a>> {
     let v = |a: Id| value[a as usize];
@@ -221,14 +252,7 @@ fn step<'a>(node: &Node, e: Expr<'a>, value: &[Expr<'a>], d: &dyn Fn(Id) -> Opti
                     mul(g, Expr::select(x.lt(lit(0.0)), lit(-1.0), Expr::select(lit(0.0).lt(x), lit(1.0), x * 0.0)))
                 }
                 Un::Sqrt => mul(g, 0.5 / e),
-                Un::Exp => mul(g, e),
-                Un::Expm1 => mul(g, e + 1.0),
-                Un::Ln => g / x,
-                Un::Log1p => g / (x + 1.0),
-                Un::Sin => mul(g, x.cos()),
-                Un::Cos => -mul(g, x.sin()),
-                Un::Tanh => mul(g, 1.0 - e * e),
-                Un::Erf => mul(g, std::f64::consts::FRAC_2_SQRT_PI * (-(x * x)).exp()),
+                Un::Math(f) => slope(f, g, x, e),
                 Un::Conj => g.conj(),
                 Un::Real => g.real(),
                 Un::Imag => g.imag(),

@@ -2,7 +2,7 @@
 
 use super::graph::{Bin, Id, Node, Un};
 use super::lane::{F32, F64, I32, I64};
-use super::{Float, Int, Mask, Scalar};
+use super::{Float, Function, Int, Mask, Scalar};
 use crate::dtype::DType;
 use crate::element::Lit;
 use crate::ops::map::Row;
@@ -216,14 +216,7 @@ fn fold_un_in<F: Fold>(u: Un, l: Lit) -> Lit {
         (Un::Ceil, _) => x.ceil(),
         (Un::Round, _) => x.round(),
         (Un::Trunc, _) => x.trunc(),
-        (Un::Exp, _) => x.exp(),
-        (Un::Expm1, _) => x.expm1(),
-        (Un::Ln, _) => x.ln(),
-        (Un::Log1p, _) => x.log1p(),
-        (Un::Sin, _) => x.sin(),
-        (Un::Cos, _) => x.cos(),
-        (Un::Tanh, _) => x.tanh(),
-        (Un::Erf, _) => x.erf(),
+        (Un::Math(f), _) => f.of(x),
     };
     Lit::Float(r.value())
 }
@@ -393,26 +386,41 @@ impl Int for Expr<'_> {
     }
 }
 
-macro_rules! float {
-    ($($f:ident $U:ident),*) => { $(fn $f(self) -> Self {
-        self.un(Un::$U)
-    })* };
+macro_rules! functions {
+    ($($f:ident $F:ident $doc:literal,)*) => {
+        impl Float for Expr<'_> {
+            type Bits = Self;
+            fn to_bits(self) -> Self {
+                self.un(Un::ToBits)
+            }
+            fn from_bits(bits: Self) -> Self {
+                bits.un(Un::FromBits)
+            }
+            fn to_int(self) -> Self {
+                self.un(Un::ToInt)
+            }
+            fn from_int(i: Self) -> Self {
+                i.un(Un::FromInt)
+            }
+            fn sqrt(self) -> Self {
+                self.un(Un::Sqrt)
+            }
+            fn floor(self) -> Self {
+                self.un(Un::Floor)
+            }
+            fn ceil(self) -> Self {
+                self.un(Un::Ceil)
+            }
+            fn round(self) -> Self {
+                self.un(Un::Round)
+            }
+            fn trunc(self) -> Self {
+                self.un(Un::Trunc)
+            }
+            $(fn $f(self) -> Self {
+                self.un(Un::Math(Function::$F))
+            })*
+        }
+    };
 }
-
-impl Float for Expr<'_> {
-    type Bits = Self;
-    fn to_bits(self) -> Self {
-        self.un(Un::ToBits)
-    }
-    fn from_bits(bits: Self) -> Self {
-        bits.un(Un::FromBits)
-    }
-    fn to_int(self) -> Self {
-        self.un(Un::ToInt)
-    }
-    fn from_int(i: Self) -> Self {
-        i.un(Un::FromInt)
-    }
-    float!(sqrt Sqrt, floor Floor, ceil Ceil, round Round, trunc Trunc, exp Exp, expm1 Expm1, ln Ln, log1p Log1p,
-        sin Sin, cos Cos, tanh Tanh, erf Erf);
-}
+crate::elementary!(functions);

@@ -3,6 +3,7 @@
 //! Graphs are interned: the same expression is one allocation, so what is derived from it (typed programs,
 //! derivatives, compiled kernels) is made once and found by address.
 
+use super::Function;
 use super::derive::{self, Derivative};
 use super::expr::{Arena, Expr};
 use super::program::{ArgType, Program};
@@ -20,16 +21,14 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 pub type Id = u32;
 
 macro_rules! names {
-    ($(#[doc = $doc:literal])* $E:ident { $($(#[doc = $d:literal])* $V:ident $n:literal,)* }) => {
+    ($(#[doc = $doc:literal])* $E:ident { $($(#[doc = $d:literal])* $V:ident $(($p:ident: $P:ty))? = $n:expr,)* }) => {
         $(#[doc = $doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-        pub enum $E { $($(#[doc = $d])* $V,)* }
+        pub enum $E { $($(#[doc = $d])* $V $(($P))?,)* }
         impl $E {
-            /// Every member.
-            pub const ALL: &'static [$E] = &[$($E::$V),*];
             /// The member's name, in lower case, as generated code spells it.
             pub const fn name(self) -> &'static str {
-                match self { $($E::$V => $n),* }
+                match self { $($E::$V $(($p))? => $n),* }
             }
         }
     };
@@ -39,51 +38,37 @@ names! {
     /// Scalar primitives of one operand.
     Un {
         /// -x
-        Neg "neg",
+        Neg = "neg",
         /// |x|
-        Abs "abs",
+        Abs = "abs",
         /// bitwise or logical not
-        Not "not",
+        Not = "not",
         /// √x
-        Sqrt "sqrt",
+        Sqrt = "sqrt",
         /// the integer below
-        Floor "floor",
+        Floor = "floor",
         /// the integer above
-        Ceil "ceil",
+        Ceil = "ceil",
         /// the nearest integer, halves to even
-        Round "round",
+        Round = "round",
         /// the integer nearest toward zero
-        Trunc "trunc",
-        /// eˣ
-        Exp "exp",
-        /// eˣ - 1
-        Expm1 "expm1",
-        /// ln x
-        Ln "ln",
-        /// ln(1 + x)
-        Log1p "log1p",
-        /// sin x
-        Sin "sin",
-        /// cos x
-        Cos "cos",
-        /// tanh x
-        Tanh "tanh",
-        /// the error function
-        Erf "erf",
+        Trunc = "trunc",
+        /// an elementary function, with a body in [`super::math`]
+        Math(f: Function) = f.name(),
         /// the bit pattern, as a signed integer of the same width
-        ToBits "to_bits",
+        ToBits = "to_bits",
         /// the float with this bit pattern
-        FromBits "from_bits",
+        FromBits = "from_bits",
         /// truncation to the signed integer of the same width
-        ToInt "to_int",
+        ToInt = "to_int",
         /// the float of the same width nearest to an integer
-        FromInt "from_int",
+        FromInt = "from_int",
         /// the complex conjugate; the identity on real numbers
-        Conj "conj",
+        Conj = "conj",
         /// the real part
-        Real "real",
+        Real = "real",
         /// the imaginary part; 0 on real numbers
-        Imag "imag",
+        Imag = "imag",
     }
 }
 
@@ -91,45 +76,45 @@ names! {
     /// Scalar primitives of two operands.
     Bin {
         /// a + b
-        Add "add",
+        Add = "add",
         /// a - b
-        Sub "sub",
+        Sub = "sub",
         /// a * b
-        Mul "mul",
+        Mul = "mul",
         /// a / b
-        Div "div",
+        Div = "div",
         /// the remainder of truncated division
-        Rem "rem",
+        Rem = "rem",
         /// the larger, NaN if either is
-        Max "max",
+        Max = "max",
         /// the smaller, NaN if either is
-        Min "min",
+        Min = "min",
         /// a to the power b
-        Pow "pow",
+        Pow = "pow",
         /// bitwise or logical and
-        And "and",
+        And = "and",
         /// bitwise or logical or
-        Or "or",
+        Or = "or",
         /// bitwise or logical exclusive or
-        Xor "xor",
+        Xor = "xor",
         /// shift left
-        Shl "shl",
+        Shl = "shl",
         /// shift right, arithmetic for signed integers
-        Shr "shr",
+        Shr = "shr",
         /// shift right with zeros
-        ShrLogical "shr_logical",
+        ShrLogical = "shr_logical",
         /// high half of the unsigned product
-        MulHi "mul_hi",
+        MulHi = "mul_hi",
         /// a == b
-        Eq "eq",
+        Eq = "eq",
         /// a != b
-        Ne "ne",
+        Ne = "ne",
         /// a < b
-        Lt "lt",
+        Lt = "lt",
         /// a <= b
-        Le "le",
+        Le = "le",
         /// the complex number a + ib
-        Complex "complex",
+        Complex = "complex",
     }
 }
 
@@ -141,14 +126,9 @@ impl Bin {
 }
 
 impl Un {
-    /// Is it an elementary function with a body in [`super::math`]?
-    pub const fn is_math(self) -> bool {
-        matches!(self, Un::Exp | Un::Expm1 | Un::Ln | Un::Log1p | Un::Sin | Un::Cos | Un::Tanh | Un::Erf)
-    }
-
     /// Is it defined for floating-point operands only (integers are cast first)?
     pub const fn is_float(self) -> bool {
-        self.is_math() || matches!(self, Un::Sqrt | Un::ToBits | Un::ToInt)
+        matches!(self, Un::Math(_) | Un::Sqrt | Un::ToBits | Un::ToInt)
     }
 }
 

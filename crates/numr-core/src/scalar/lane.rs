@@ -89,7 +89,7 @@ macro_rules! float_lane {
             fn trunc(self) -> Self {
                 $L(self.0.trunc())
             }
-            float_lane!(@math $m exp expm1 ln log1p sin cos tanh erf);
+            crate::elementary!(float_lane @math $m);
         }
     };
     (@op $L:ident $($T:ident $t:ident $o:tt),*) => {
@@ -107,7 +107,7 @@ macro_rules! float_lane {
             self.0 $o o.0
         })*
     };
-    (@math $m:ident $($n:ident)*) => {
+    (@math $m:ident $($n:ident $N:ident $doc:literal,)*) => {
         $(#[inline(always)]
         fn $n(self) -> Self {
             math::$m::$n(self)

@@ -38,7 +38,7 @@
 //! | acosh | 1.53, 1.60 | 1.42, 1.43 | 700 | 1870 |
 //! | atanh | 1.04, 1.05 | 1.03, 1.03 | 710 | 1800 |
 //! | cbrt | 0.51, 0.52 | 0.50, 0.50 | 810 | 1650 |
-//! | erfc | 1.80, 1.83 | 1.55, 1.55 | 1150 | 3180 |
+//! | erfc | 1.77, 1.90 | 1.55, 1.55 | 1150 | 3180 |
 
 mod circular;
 pub mod double;
@@ -556,7 +556,15 @@ fn pow<W: Width, T: Float>(x: T, y: T) -> T {
 
 /// The public functions of one width.
 macro_rules! width {
-    ($W:ident: $($name:ident)*) => {
+    ($W:ident $($extra:ident)*; $($name:ident $N:ident $doc:literal,)*) => {
+        width!(@each $W $($extra)* $($name)*);
+        /// `x` to the power `y`, with the special cases of IEEE 754.
+        #[inline(always)]
+        pub fn pow<T: super::Float>(x: T, y: T) -> T {
+            super::pow::<$W, T>(x, y)
+        }
+    };
+    (@each $W:ident $($name:ident)*) => {
         $(
             #[doc = concat!("[`Float`](crate::scalar::Float)'s `", stringify!($name), "` for this width.")]
             #[inline(always)]
@@ -564,11 +572,6 @@ macro_rules! width {
                 super::$name::<$W, T>(x)
             }
         )*
-        /// `x` to the power `y`, with the special cases of IEEE 754.
-        #[inline(always)]
-        pub fn pow<T: super::Float>(x: T, y: T) -> T {
-            super::pow::<$W, T>(x, y)
-        }
     };
 }
 use width;

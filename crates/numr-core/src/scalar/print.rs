@@ -152,7 +152,7 @@ fn body<L: Language>(program: &Program) -> Result<Body> {
                 names.push(cast::<L>(held, d, &name));
                 continue;
             }
-            Op::Un(u) if u.is_math() || u == Un::Sqrt => {
+            Op::Un(u @ (Un::Math(_) | Un::Sqrt)) => {
                 real::<L>(u.name(), from)?;
                 if u == Un::Sqrt { L::un(u, from, o(0)) } else { call::<L>(u.name(), from, &operands) }
             }
@@ -238,7 +238,7 @@ fn cast<L: Language>(from: DType, to: DType, a: &str) -> String {
 /// The body of the elementary function of this name on a compute dtype.
 fn math(name: &str, d: DType) -> Option<Arc<Program>> {
     macro_rules! functions {
-        ($($f:ident),*) => {
+        ($($f:ident $F:ident $doc:literal,)*) => {
             match (name, d) {
                 $((stringify!($f), DType::F32) => (1, |x| single::$f(x[0])),
                 (stringify!($f), DType::F64) => (1, |x| double::$f(x[0])),)*
@@ -249,7 +249,7 @@ fn math(name: &str, d: DType) -> Option<Arc<Program>> {
         };
     }
     type Function = for<'a, 'b> fn(&'b [Expr<'a>]) -> Expr<'a>;
-    let (arity, f): (u8, Function) = functions!(exp, expm1, ln, log1p, sin, cos, tanh, erf);
+    let (arity, f): (u8, Function) = crate::elementary!(functions);
     // As in a row of the table, a constant takes the type of what it meets.
     let class = Class::Common { dtypes: DTypeSet::single(d), masks: 0 };
     let graph = expr::folding_in(d, || Graph::build(arity, class, |_, x| vec![f(x)]));

@@ -398,7 +398,7 @@ impl Builder {
                 DType::I64 => DType::F64,
                 _ => return Err(self.refuse(&[d], DTypeSet::of(&[DType::I32, DType::I64]))),
             },
-            Un::Sqrt | Un::Exp | Un::Expm1 | Un::Ln | Un::Log1p | Un::Sin | Un::Cos | Un::Tanh | Un::Erf => d,
+            Un::Sqrt | Un::Math(_) => d,
         };
         Ok(Val::Id(self.push(Op::Un(u), out, &[a])))
     }

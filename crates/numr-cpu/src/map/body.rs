@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
 use numr_core::ops::map::{NativeRow, NativeVisitor, Row};
 use numr_core::scalar::graph::{Bin, Un};
 use numr_core::scalar::lane::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
-use numr_core::scalar::{Float, Int, Scalar, math};
+use numr_core::scalar::{Float, Function, Int, Scalar, math};
 use numr_core::{Complex, DType};
 use std::marker::PhantomData;
 
@@ -161,16 +161,19 @@ bodies! {
         Ceil 1 |a, _b, _c| a.ceil();
         Round 1 |a, _b, _c| a.round();
         Trunc 1 |a, _b, _c| a.trunc();
-        Exp 1 |a, _b, _c| a.exp();
-        Expm1 1 |a, _b, _c| a.expm1();
-        Ln 1 |a, _b, _c| a.ln();
-        Log1p 1 |a, _b, _c| a.log1p();
-        Sin 1 |a, _b, _c| a.sin();
-        Cos 1 |a, _b, _c| a.cos();
-        Tanh 1 |a, _b, _c| a.tanh();
-        Erf 1 |a, _b, _c| a.erf();
     }
 }
+
+macro_rules! functions {
+    ($($f:ident $F:ident $doc:literal,)*) => {
+        bodies! { Real same { $($F 1 |a, _b, _c| a.$f();)* } }
+
+        fn function(f: Function, d: DType) -> Option<Kernel> {
+            match f { $(Function::$F => with!(real d, T => kernel::<$F<T>>()),)* }
+        }
+    };
+}
+numr_core::elementary!(functions);
 
 /// Bodies between plain types: `Op<T> A, B -> Out { expression }`.
 macro_rules! plain {
@@ -342,14 +345,9 @@ pub(super) fn un(u: Un, dtype: DType) -> Option<Kernel> {
         Un::Ceil => with!(real d, T => kernel::<Ceil<T>>()),
         Un::Round => with!(real d, T => kernel::<Round<T>>()),
         Un::Trunc => with!(real d, T => kernel::<Trunc<T>>()),
-        Un::Exp => with!(real d, T => kernel::<Exp<T>>()),
-        Un::Expm1 => with!(real d, T => kernel::<Expm1<T>>()),
-        Un::Ln => with!(real d, T => kernel::<Ln<T>>()),
-        Un::Log1p => with!(real d, T => kernel::<Log1p<T>>()),
-        Un::Sin => with!(real d, T => angles::<T, SinBounded<T>, Sin<T>>()),
-        Un::Cos => with!(real d, T => angles::<T, CosBounded<T>, Cos<T>>()),
-        Un::Tanh => with!(real d, T => kernel::<Tanh<T>>()),
-        Un::Erf => with!(real d, T => kernel::<Erf<T>>()),
+        Un::Math(Function::Sin) => with!(real d, T => angles::<T, SinBounded<T>, Sin<T>>()),
+        Un::Math(Function::Cos) => with!(real d, T => angles::<T, CosBounded<T>, Cos<T>>()),
+        Un::Math(f) => function(f, d),
         Un::ToBits | Un::FromBits => match d {
             DType::F32 | DType::I32 => Some(kernel::<Copy<u32>>()),
             DType::F64 | DType::I64 => Some(kernel::<Copy<u64>>()),
@@ -448,8 +446,8 @@ impl<T: Real> NativeVisitor for Native<T> {
 /// The kernel of a row marked `native`, for operands and result of this dtype.
 pub(super) fn row(row: Row, dtype: DType) -> Option<Kernel> {
     match (row, dtype) {
-        (Row::Sin, DType::F32 | DType::F64) => un(Un::Sin, dtype),
-        (Row::Cos, DType::F32 | DType::F64) => un(Un::Cos, dtype),
+        (Row::Sin, DType::F32 | DType::F64) => un(Un::Math(Function::Sin), dtype),
+        (Row::Cos, DType::F32 | DType::F64) => un(Un::Math(Function::Cos), dtype),
         (_, DType::F32) => row.visit_native(Native::<f32>(PhantomData)),
         (_, DType::F64) => row.visit_native(Native::<f64>(PhantomData)),
         _ => None,

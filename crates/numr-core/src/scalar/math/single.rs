@@ -9,8 +9,7 @@ struct Single;
 /// Below this |x|, `sin_bounded` and `cos_bounded` are `sin` and `cos`.
 pub const TRIG_LIMIT: f64 = 12000.0;
 
-width!(Single: exp expm1 exp2 ln log1p log2 log10 sin cos sin_bounded cos_bounded tan asin acos atan sinh cosh tanh
-    asinh acosh atanh cbrt erf erfc);
+crate::elementary!(width Single sin_bounded cos_bounded;);
 
 impl Width for Single {
     const MANTISSA: i64 = 23;
