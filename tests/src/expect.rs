@@ -96,6 +96,24 @@ pub const GAPS: &[Gap] = &[
         reason: "exact is 0: what is stored is rounding noise of 1e-17",
     },
     Gap {
+        case: "opinfo/copysign.f64.*",
+        op: "torch.copysign",
+        dtype: None,
+        reason: "exact is 0: what is stored is rounding noise of 1e-16",
+    },
+    Gap {
+        case: "prog/p301.*",
+        op: "prog",
+        dtype: None,
+        reason: "exact is 0 for the second: what is stored is rounding noise of up to 1e-15",
+    },
+    Gap {
+        case: "prog/p374.d3",
+        op: "prog",
+        dtype: None,
+        reason: "exact is 0: what is stored is rounding noise of 1e-17",
+    },
+    Gap {
         case: "prog/p61.d3",
         op: "prog",
         dtype: None,

@@ -390,6 +390,10 @@ impl DTypeSet {
     pub const INEXACT: DTypeSet = DTypeSet::FLOATS.union(DTypeSet::COMPLEX);
     /// What has an order: reals and bool.
     pub const ORDERED: DTypeSet = DTypeSet::REAL.union(DTypeSet::BOOL);
+    /// Integers and bool.
+    pub const INTEGRAL: DTypeSet = DTypeSet::INTS.union(DTypeSet::BOOL);
+    /// Floats that compute in their own precision.
+    pub const FULL_FLOATS: DTypeSet = DTypeSet::of(&[DType::F64, DType::F32]);
 
     /// Bits follow declaration order, not discriminants, which leave gaps past 32.
     const fn bit(dtype: DType) -> u32 {

@@ -28,13 +28,16 @@ pub fn eval(program: &Program, args: &[Lit]) -> Vec<Lit> {
 }
 
 /// The results with every float step in `f64` by the standard library's functions (but `erf`, which it lacks), never
-/// rounded to a narrower float: what [`eval`] should be near to. Not for programs that look at bit patterns.
+/// rounded to a narrower float: what [`eval`] should be near to. `None` for programs that look at bit patterns.
 ///
 /// # Panics
 /// As [`eval`].
-pub fn eval_wide(program: &Program, args: &[Lit]) -> Vec<Lit> {
+pub fn eval_wide(program: &Program, args: &[Lit]) -> Option<Vec<Lit>> {
+    if program.insts.iter().any(|i| matches!(i.op, Op::Un(Un::ToBits | Un::FromBits))) {
+        return None;
+    }
     let values = run(program, args, Steps::Wide);
-    program.outs.iter().map(|&o| values[o as usize]).collect()
+    Some(program.outs.iter().map(|&o| values[o as usize]).collect())
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -68,7 +68,8 @@ pub fn apply<R: Runtime>(row: Row, call: &Call<'_, R>) -> Done<R> {
     let at = |i: usize| if call.style == Style::Plain && call.operands.len() == 1 { 0 } else { i };
     let args = (0..row.arity()).map(|i| call.arg(at(i), names[i])).collect::<Result<Vec<_>, Stop>>()?;
     // No call of ours starts from a number, and torch has some that take none at all.
-    let strict = matches!(row, Row::Maximum | Row::Minimum | Row::LogicalAnd | Row::LogicalOr | Row::LogicalXor);
+    let strict = [Row::Maximum, Row::Minimum, Row::Fmax, Row::Fmin, Row::Atan2, Row::Ldexp].contains(&row)
+        || [Row::LogicalAnd, Row::LogicalOr, Row::LogicalXor].contains(&row);
     let number = |i: usize| matches!(args.get(i), Some(Arg::Number(_)));
     if number(0) || call.style == Style::Torch && strict && number(1) {
         return Err(Stop::NotMapped("a number for a tensor".into()));

@@ -87,8 +87,8 @@ fn check<R: Runtime>(row: Row, dtype: DType, device: &R::Device) -> Result<usize
         for i in 0..want.len() {
             let args = at(i);
             let inside = args.iter().all(|a| row.info().test.contains(&a.to_f64()));
-            let wide = eval_wide(&program, &args)[0];
-            let off = ulp_distance(out, want[i], Lit::Float(f64::from(wide.to_f64() as f32)));
+            let Some(wide) = eval_wide(&program, &args) else { break };
+            let off = ulp_distance(out, want[i], Lit::Float(f64::from(wide[0].to_f64() as f32)));
             if inside && off > bound {
                 return Err(format!("{} of {dtype} at {args:?}: {off} ulp, {bound} stated", row.name()));
             }

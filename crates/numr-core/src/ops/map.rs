@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::runtime::Runtime;
 use crate::scalar::expr::Expr;
 use crate::scalar::graph::{Class, Graph};
-use crate::scalar::{Float, Scalar};
+use crate::scalar::{Float, Int, Scalar};
 use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -272,12 +272,38 @@ fn one_if<'a>(m: Expr<'a>) -> Expr<'a> {
     Expr::select(m, Expr::lit(1.0), Expr::lit(0.0))
 }
 
+/// 1 strictly between the bounds, else 0.
+fn within<'a>(x: Expr<'a>, low: f64, high: f64) -> Expr<'a> {
+    one_if(x.gt(Expr::lit(low)) & x.lt(Expr::lit(high)))
+}
+
+/// v / length; 0 where there is no length.
+fn unit<'a>(v: Expr<'a>, length: Expr<'a>) -> Expr<'a> {
+    Expr::select(length.eq(Expr::lit(0.0)), Expr::lit(0.0), v / length)
+}
+
+/// x/6 + 1/2 within 0..=1.
+#[inline(always)]
+fn hard<T: Scalar>(x: T) -> T {
+    ((x + T::lit(3.0)).max(T::lit(0.0)).min(T::lit(6.0))) / T::lit(6.0)
+}
+
+/// Has it a minus sign? That of -0 counts; NaN has none.
+#[inline(always)]
+fn negative<T: Scalar>(x: T) -> T::Mask {
+    let zero = T::lit(0.0);
+    x.lt(zero) | (x.eq(zero) & (T::lit(1.0) / x).lt(zero))
+}
+
 /// 1 where `low < high`, ½ on a tie, else 0: equal operands share the slope.
 fn share<'a>(low: Expr<'a>, high: Expr<'a>) -> Expr<'a> {
     Expr::select(low.lt(high), Expr::lit(1.0), Expr::select(low.eq(high), Expr::lit(0.5), Expr::lit(0.0)))
 }
 
 const SQRT_2_OVER_PI: f64 = 0.797_884_560_802_865_4;
+
+/// alpha and scale of Klambauer et al. (2017).
+const SELU: [f64; 2] = [1.673_263_242_354_377_2, 1.050_700_987_355_480_5];
 
 map_rows! {
     /// Sum, x + y; logical or on bool.
@@ -300,6 +326,24 @@ map_rows! {
     Fmod fmod(x: T, y: T) -> T where T: Scalar, in REAL { x % y }
         d { |x, y| [Expr::lit(1.0), -(x / y).trunc()] }
         test -100.0..100.0, ulp 0.5, program;
+    /// Quotient rounded down, ⌊x / y⌋; integer x / 0 = 0.
+    FloorDivide floor_divide(x: T, y: T) -> T where T: Float, in REAL {
+        let (zero, r) = (T::lit(0.0), x % y);
+        let q = ((x - r) / y).round();
+        let q = T::select(r.ne(zero) & (r.lt(zero) ^ y.lt(zero)), q - T::lit(1.0), q);
+        // The sign of a zero, and infinity for y = 0, are those of x / y.
+        T::select(y.eq(zero), x / y, T::select(q.eq(zero), zero * (x / y), q))
+    }
+        d { |_x, _y| [None, None] }
+        test -100.0..100.0, ulp 0, program;
+    /// Remainder of division rounded down, x - y · ⌊x / y⌋: the sign of y (Python's %); integer x % 0 = 0.
+    Remainder remainder(x: T, y: T) -> T where T: Scalar, in REAL {
+        let (zero, r) = (T::lit(0.0), x % y);
+        let r = T::select(r.ne(zero) & (r.lt(zero) ^ y.lt(zero)), r + y, r);
+        T::select(r.eq(zero), zero * y.max(T::lit(-1.0)).min(T::lit(1.0)), r)
+    }
+        d { |x, y| [Expr::lit(1.0), -Expr::call(Row::FloorDivide, &[x, y])] }
+        test -100.0..100.0, ulp 1, program;
     /// x to the power y. Integers: wrapping, and a negative exponent gives 0 unless |x| = 1.
     Pow pow(x: T, y: T) -> T where T: Scalar, in NUMERIC { x.pow(y) }
         d { auto }
@@ -312,6 +356,105 @@ map_rows! {
     Minimum minimum(x: T, y: T) -> T where T: Scalar, in ORDERED { x.min(y) }
         d { |x, y| [share(x, y), share(y, x)] }
         test -100.0..100.0, ulp 0, native;
+    /// The larger of x and y; the other where one is NaN.
+    Fmax fmax(x: T, y: T) -> T where T: Scalar, in ORDERED { T::select(y.ne(y), x, T::select(x.ne(x), y, x.max(y))) }
+        d { |x, y| [share(y, x) + one_if(y.ne(y)), share(x, y) + one_if(x.ne(x) & y.eq(y))] }
+        test -100.0..100.0, ulp 0, program;
+    /// The smaller of x and y; the other where one is NaN.
+    Fmin fmin(x: T, y: T) -> T where T: Scalar, in ORDERED { T::select(y.ne(y), x, T::select(x.ne(x), y, x.min(y))) }
+        d { |x, y| [share(x, y) + one_if(y.ne(y)), share(y, x) + one_if(x.ne(x) & y.eq(y))] }
+        test -100.0..100.0, ulp 0, program;
+    /// √(x² + y²), without overflow or underflow on the way; infinite if one is, even beside NaN.
+    Hypot hypot(x: T, y: T) -> T where T: Float, in FLOATS {
+        let (a, b, zero, infinity) = (x.abs(), y.abs(), T::lit(0.0), T::lit(f64::INFINITY));
+        let (large, small) = (T::select(a.lt(b), b, a), T::select(a.lt(b), a, b));
+        let r = T::select(large.eq(zero), zero, small / large);
+        T::select(a.eq(infinity) | b.eq(infinity), infinity, large * r.mul_add(r, T::lit(1.0)).sqrt())
+    }
+        d { |x, y, out| [unit(x, out), unit(y, out)] }
+        test -100.0..100.0, ulp 2, program;
+    /// The angle of the point (y, x), in -π..=π: the inverse tangent of x/y in the right quadrant. Called on the ordinate.
+    Atan2 atan2(x: T, y: T) -> T where T: Float, in FLOATS {
+        let (a, b, one) = (x.abs(), y.abs(), T::lit(1.0));
+        let (large, small) = (a.max(b), a.min(b));
+        // 0/0 counts as 0 and ∞/∞ as 1.
+        let v = T::select(large.eq(small), T::select(large.eq(T::lit(0.0)), large, one), small / large);
+        let v = v.atan();
+        let v = T::select(b.lt(a), T::lit(std::f64::consts::FRAC_PI_2) - v, v);
+        let v = T::select(negative(y), T::lit(std::f64::consts::PI) - v, v);
+        T::select(negative(x), -v, v)
+    }
+        d { |x, y| [y / (x * x + y * y), -(x / (x * x + y * y))] }
+        test -100.0..100.0, ulp 3, program;
+    /// |x| with the sign of y, that of a zero too.
+    Copysign copysign(x: T, y: T) -> T where T: Float, in FLOATS { T::select(negative(x) ^ negative(y), -x, x) }
+        d { |x, y| [Expr::call(Row::Sign, &[x]) * Expr::call(Row::Copysign, &[Expr::lit(1.0), y]), None] }
+        test -100.0..100.0, ulp 0, program;
+    /// The next number after x in the direction of y.
+    Nextafter nextafter(x: T, y: T) -> T where T: Float, in FULL_FLOATS {
+        let (zero, one, bits) = (T::lit(0.0), T::Bits::int(1), x.to_bits());
+        let away = T::from_bits(T::Bits::select(x.lt(y) ^ x.lt(zero), bits + one, bits - one));
+        let least = T::from_bits(one);
+        let step = T::select(x.eq(zero), T::select(y.lt(zero), -least, least), away);
+        T::select(x.eq(y), y, T::select(x.ne(x), x, T::select(y.ne(y), y, step)))
+    }
+        d { |_x, _y| [Expr::lit(1.0), None] }
+        test -100.0..100.0, ulp 0, program;
+    /// x · 2ⁿ.
+    Ldexp ldexp(x: T, n: T) -> T where T: Float, in FLOATS {
+        // In two steps, so that a large power meets a small x without overflow.
+        let half = (n * T::lit(0.5)).trunc();
+        x * half.exp2() * (n - half).exp2()
+    }
+        d { |_x, n, out| [Float::exp2(n), std::f64::consts::LN_2 * out] }
+        test -20.0..20.0, ulp 6, program;
+    /// ln(eˣ + eʸ), without overflow.
+    Logaddexp logaddexp(x: T, y: T) -> T where T: Float, in FLOATS {
+        // Equal operands, infinite ones too, are not subtracted.
+        let d = T::select(x.eq(y), T::lit(0.0), -(x - y).abs());
+        x.max(y) + d.exp().log1p()
+    }
+        d { |x, y| [Expr::call(Row::Sigmoid, &[x - y]), Expr::call(Row::Sigmoid, &[y - x])] }
+        test 0.0..50.0, ulp 3, program;
+    /// log₂(2ˣ + 2ʸ), without overflow.
+    Logaddexp2 logaddexp2(x: T, y: T) -> T where T: Float, in FLOATS {
+        let d = T::select(x.eq(y), T::lit(0.0), -(x - y).abs());
+        x.max(y) + d.exp2().log1p() * T::lit(std::f64::consts::LOG2_E)
+    }
+        d { |x, y| [
+            Expr::call(Row::Sigmoid, &[std::f64::consts::LN_2 * (x - y)]),
+            Expr::call(Row::Sigmoid, &[std::f64::consts::LN_2 * (y - x)]),
+        ] }
+        test 0.0..50.0, ulp 4, program;
+    /// x · ln y; 0 where x = 0, unless y is NaN.
+    Xlogy xlogy(x: T, y: T) -> T where T: Float, in FLOATS {
+        T::select(x.eq(T::lit(0.0)) & y.eq(y), T::lit(0.0), x * y.ln())
+    }
+        d { |x, y| [Expr::select(x.eq(Expr::lit(0.0)) & y.le(Expr::lit(0.0)), Expr::lit(0.0), y.ln()), x / y] }
+        test 0.0..100.0, ulp 3, program;
+    /// x · ln(1 + y); 0 where x = 0, unless y is NaN.
+    Xlog1py xlog1py(x: T, y: T) -> T where T: Float, in FLOATS {
+        T::select(x.eq(T::lit(0.0)) & y.eq(y), T::lit(0.0), x * y.log1p())
+    }
+        d { |x, y| [
+            Expr::select(x.eq(Expr::lit(0.0)) & y.le(Expr::lit(-1.0)), Expr::lit(0.0), y.log1p()),
+            x / (y + 1.0),
+        ] }
+        test 0.0..100.0, ulp 3, program;
+    /// 0 for x < 0, v for x = 0, 1 for x > 0; NaN for NaN.
+    Heaviside heaviside(x: T, v: T) -> T where T: Scalar, in ORDERED {
+        let (zero, one) = (T::lit(0.0), T::lit(1.0));
+        T::select(x.lt(zero), zero, T::select(x.gt(zero), one, T::select(x.eq(zero), v, x)))
+    }
+        d { |x, _v| [None, one_if(x.eq(Expr::lit(0.0)))] }
+        test -2.0..2.0, ulp 0, program;
+    /// x + w · (y - x): x for w = 0 and y for w = 1, exactly.
+    Lerp lerp(x: T, y: T, w: T) -> T where T: Float, in FLOATS {
+        let d = y - x;
+        T::select(w.abs().lt(T::lit(0.5)), w.mul_add(d, x), (w - T::lit(1.0)).mul_add(d, y))
+    }
+        d { |x, y, w| [1.0 - w, w, y - x] }
+        test 0.0..1.0, ulp 2, program;
     /// x · y + z, in one rounding where the device has the instruction.
     FusedMulAdd fused_mul_add(x: T, y: T, z: T) -> T where T: Scalar, in NUMERIC { x.mul_add(y, z) }
         d { |x, y, _z| [y, x, Expr::lit(1.0)] }
@@ -456,6 +599,41 @@ map_rows! {
     Trunc trunc(x: T) -> T where T: Float, in REAL { x.trunc() }
         d { |_x| [None] }
         test -100.0..100.0, ulp 0, program;
+    /// The fraction, x - trunc x: the sign of x.
+    Frac frac(x: T) -> T where T: Float, in FLOATS { x - x.trunc() }
+        d { |_x| [Expr::lit(1.0)] }
+        test -100.0..100.0, ulp 0, program;
+    /// Degrees to radians, x · π/180.
+    Deg2rad deg2rad(x: T) -> T where T: Float, in FLOATS { x * T::lit(std::f64::consts::PI / 180.0) }
+        d { |_x| [Expr::lit(std::f64::consts::PI / 180.0)] }
+        test -1e3..1e3, ulp 1.5, program;
+    /// Radians to degrees, x · 180/π.
+    Rad2deg rad2deg(x: T) -> T where T: Float, in FLOATS { x * T::lit(180.0 / std::f64::consts::PI) }
+        d { |_x| [Expr::lit(180.0 / std::f64::consts::PI)] }
+        test -1e3..1e3, ulp 1.5, program;
+    /// ln(x / (1 - x)), the inverse of the logistic function.
+    Logit logit(x: T) -> T where T: Float, in FLOATS { (x / (T::lit(1.0) - x)).ln() }
+        d { |x| [1.0 / (x * (1.0 - x))] }
+        test 0.0..0.4, ulp 4, program;
+
+    /// Bitwise and; logical on bool.
+    BitwiseAnd bitwise_and(x: T, y: T) -> T where T: Int, in INTEGRAL { x & y }
+        d { none } test -100.0..100.0, ulp 0, program;
+    /// Bitwise or; logical on bool.
+    BitwiseOr bitwise_or(x: T, y: T) -> T where T: Int, in INTEGRAL { x | y }
+        d { none } test -100.0..100.0, ulp 0, program;
+    /// Bitwise exclusive or; logical on bool.
+    BitwiseXor bitwise_xor(x: T, y: T) -> T where T: Int, in INTEGRAL { x ^ y }
+        d { none } test -100.0..100.0, ulp 0, program;
+    /// Every bit turned; logical on bool.
+    BitwiseNot bitwise_not(x: T) -> T where T: Int, in INTEGRAL { !x }
+        d { none } test -100.0..100.0, ulp 0, program;
+    /// x · 2ⁿ without the bits that leave at the top; 0 for n at least the width, or negative.
+    BitwiseLeftShift bitwise_left_shift(x: T, n: T) -> T where T: Int, in INTS { x.shl(n) }
+        d { none } test 0.0..10.0, ulp 0, program;
+    /// ⌊x / 2ⁿ⌋; the sign alone remains for n at least the width, or negative.
+    BitwiseRightShift bitwise_right_shift(x: T, n: T) -> T where T: Int, in INTS { x.shr(n) }
+        d { none } test 0.0..10.0, ulp 0, program;
 
     /// x == y; false if either is NaN.
     Eq eq(x: T, y: T) -> T::Mask where T: Scalar, in ALL { x.eq(y) }
@@ -495,6 +673,15 @@ map_rows! {
         d { none } test -1.0..1.0, ulp 0, program;
     /// Is it neither infinite nor NaN?
     Isfinite isfinite(x: T) -> T::Mask where T: Scalar, in FLOATS { x.abs().lt(T::lit(f64::INFINITY)) }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Is it +∞?
+    Isposinf isposinf(x: T) -> T::Mask where T: Scalar, in FLOATS { x.eq(T::lit(f64::INFINITY)) }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Is it -∞?
+    Isneginf isneginf(x: T) -> T::Mask where T: Scalar, in FLOATS { x.eq(T::lit(f64::NEG_INFINITY)) }
+        d { none } test -1.0..1.0, ulp 0, program;
+    /// Has it a minus sign? That of -0 counts; NaN has none.
+    Signbit signbit(x: T) -> T::Mask where T: Scalar, in FLOATS { negative(x) }
         d { none } test -1.0..1.0, ulp 0, program;
 
     /// x where the mask holds, else y. The tensor that it is called on is the mask.
@@ -565,4 +752,79 @@ map_rows! {
     Softsign softsign(x: T) -> T where T: Float, in FLOATS { x / (T::lit(1.0) + x.abs()) }
         d { |x| [{ let r = 1.0 / (1.0 + x.abs()); r * r }] }
         test -100.0..100.0, ulp 1.5, program;
+    /// Relu limited to 6, min(max(x, 0), 6); the slope is 1 strictly between.
+    Relu6 relu6(x: T) -> T where T: Scalar, in REAL { x.max(T::lit(0.0)).min(T::lit(6.0)) }
+        d { |x| [within(x, 0.0, 6.0)] }
+        test -3.0..9.0, ulp 0, program;
+    /// x limited to 0..=1 after x/6 + 1/2.
+    Hardsigmoid hardsigmoid(x: T) -> T where T: Float, in FLOATS { hard(x) }
+        d { |x| [within(x, -3.0, 3.0) / 6.0] }
+        test -4.0..4.0, ulp 1.5, program;
+    /// x · hardsigmoid(x).
+    Hardswish hardswish(x: T) -> T where T: Float, in FLOATS { x * hard(x) }
+        d { |x| [{
+            let slope = Expr::select(x.lt(Expr::lit(3.0)), x / 3.0 + 0.5, Expr::lit(1.0));
+            Expr::select(x.gt(Expr::lit(-3.0)), slope, Expr::lit(0.0))
+        }] }
+        test -4.0..4.0, ulp 2, program;
+    /// x limited to -1..=1; the slope is 1 strictly between.
+    Hardtanh hardtanh(x: T) -> T where T: Scalar, in REAL { x.max(T::lit(-1.0)).min(T::lit(1.0)) }
+        d { |x| [within(x, -1.0, 1.0)] }
+        test -3.0..3.0, ulp 0, program;
+    /// x · tanh(ln(1 + eˣ)).
+    Mish mish(x: T) -> T where T: Float, in FLOATS {
+        // tanh ln(1 + e) = n/(n + 2) with n = e·(e + 2); 1 long before e² overflows.
+        let e = x.min(T::lit(20.0)).exp();
+        let n = e * (e + T::lit(2.0));
+        x * (n / (n + T::lit(2.0)))
+    }
+        d { |x| [{
+            let t = Expr::call(Row::Tanh, &[Expr::call(Row::Softplus, &[x])]);
+            t + x * Expr::call(Row::Sigmoid, &[x]) * (1.0 - t * t)
+        }] }
+        test -80.0..80.0, ulp 5, program;
+    /// Scaled elu, 1.0507… · (x for x > 0, else 1.6733… · (eˣ - 1)).
+    Selu selu(x: T) -> T where T: Float, in FLOATS {
+        T::select(x.gt(T::lit(0.0)), T::lit(SELU[1]) * x, T::lit(SELU[0] * SELU[1]) * x.expm1())
+    }
+        d { |x| [Expr::select(
+            x.gt(Expr::lit(0.0)),
+            Expr::lit(SELU[1]),
+            SELU[0] * SELU[1] * Float::exp(x),
+        )] }
+        test -20.0..20.0, ulp 3, program;
+    /// x for x > 0, else alpha · (e^(x/alpha) - 1).
+    Celu celu(x: T, alpha: T) -> T where T: Float, in FLOATS {
+        T::select(x.gt(T::lit(0.0)), x, alpha * (x / alpha).expm1())
+    }
+        d { |x, alpha| [
+            Expr::select(x.gt(Expr::lit(0.0)), Expr::lit(1.0), Float::exp(x / alpha)),
+            Expr::select(x.gt(Expr::lit(0.0)), Expr::lit(0.0), Float::expm1(x / alpha) - x / alpha * Float::exp(x / alpha)),
+        ] }
+        test 0.1..3.0, ulp 4, program;
+    /// ln(1 / (1 + e⁻ˣ)); no overflow for large |x|.
+    LogSigmoid log_sigmoid(x: T) -> T where T: Float, in FLOATS { x.min(T::lit(0.0)) - (-x.abs()).exp().log1p() }
+        d { |x| [Expr::call(Row::Sigmoid, &[-x])] }
+        test -80.0..80.0, ulp 4, program;
+    /// x where x > threshold, else value.
+    Threshold threshold(x: T, threshold: T, value: T) -> T where T: Scalar, in REAL { T::select(x.le(threshold), value, x) }
+        d { |x, threshold, _value| [one_if(x.gt(threshold)), None, one_if(x.le(threshold))] }
+        test -3.0..3.0, ulp 0, program;
+    /// x where |x| > lambda, else 0.
+    Hardshrink hardshrink(x: T, lambda: T) -> T where T: Scalar, in REAL { T::select(x.abs().le(lambda), T::lit(0.0), x) }
+        d { |x, lambda| [one_if(!x.abs().le(lambda)), None] }
+        test -3.0..3.0, ulp 0, program;
+    /// x moved toward 0 by lambda; 0 where |x| <= lambda.
+    Softshrink softshrink(x: T, lambda: T) -> T where T: Scalar, in REAL {
+        T::select(x.gt(lambda), x - lambda, T::select(x.lt(-lambda), x + lambda, x * T::lit(0.0)))
+    }
+        d { |x, lambda| [
+            one_if(x.gt(lambda) | x.lt(-lambda)),
+            Expr::select(x.gt(lambda), Expr::lit(-1.0), one_if(x.lt(-lambda))),
+        ] }
+        test -3.0..3.0, ulp 0.5, program;
+    /// x - tanh x.
+    Tanhshrink tanhshrink(x: T) -> T where T: Float, in FLOATS { x - x.tanh() }
+        d { |x| [{ let t = Float::tanh(x); t * t }] }
+        test 0.7..20.0, ulp 4, program;
 }
