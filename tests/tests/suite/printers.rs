@@ -2,7 +2,7 @@
 
 mod host;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -87,32 +87,21 @@ impl Case {
     }
 }
 
-/// `Some`, or a refusal that is noted.
-fn printed<T>(case: &Case, result: Result<T>, refused: &mut BTreeSet<String>) -> Option<T> {
-    match result {
-        Ok(value) => Some(value),
-        Err(Error::Unsupported { op, dtype, .. }) => {
-            let dtype = dtype.map(|d| d.to_string()).unwrap_or_default();
-            refused.insert(format!("{op} {dtype}"));
-            None
-        }
-        Err(other) => panic!("{}: {other}", case.name),
-    }
+/// Everything is printed. Only WGSL has no 64-bit indices.
+fn printed<T>(case: &Case, result: Result<T>) -> T {
+    result.unwrap_or_else(|error| panic!("{}: {error}", case.name))
 }
-
-/// What neither language can do. Besides, WGSL has no 64-bit indices.
-const REFUSED: [&str; 2] = ["pow c128", "pow c64"];
 
 #[test]
 fn wgsl_is_valid() {
-    let (mut refused, mut count, mut f64s, mut int64s) = (BTreeSet::new(), 0, 0, 0);
+    let (mut count, mut f64s, mut int64s) = (0, 0, 0);
     for case in cases() {
         for kernel in case.kernels() {
             if kernel.wide {
                 assert!(matches!(wgsl::map(&kernel), Err(Error::Unsupported { dtype: None, .. })));
                 continue;
             }
-            let Some(shader) = printed(&case, wgsl::map(&kernel), &mut refused) else { continue };
+            let shader = printed(&case, wgsl::map(&kernel));
             if let Err(error) = validate_wgsl(&shader.source) {
                 panic!("{}: {error}\n{}", case.name, shader.source);
             }
@@ -123,7 +112,6 @@ fn wgsl_is_valid() {
     }
     println!("{count} WGSL kernels are valid; {f64s} use f64, {int64s} use 64-bit integers");
     assert!(count > 1000, "the table has shrunk to {count} kernels");
-    assert_eq!(refused.iter().map(String::as_str).collect::<Vec<_>>(), REFUSED);
 }
 
 /// Rows on every dtype and derivatives on the four that matter most compile for each architecture, the rest for the newest:
@@ -137,12 +125,13 @@ fn cuda_compiles() {
     let units: Vec<_> = units.chain(narrow.chunks(48).map(|unit| (unit, ["sm_90a"].as_slice()))).collect();
     let next = AtomicUsize::new(0);
     let compile = || {
-        let (mut refused, mut count) = (BTreeSet::new(), 0);
+        let mut count = 0;
         while let Some(&(unit, architectures)) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
             let mut module = cuda::Module::default();
             for case in unit {
                 for kernel in case.kernels() {
-                    count += usize::from(printed(case, module.map(&kernel), &mut refused).is_some());
+                    printed(case, module.map(&kernel));
+                    count += 1;
                 }
             }
             for architecture in architectures {
@@ -151,16 +140,12 @@ fn cuda_compiles() {
                 }
             }
         }
-        (refused, count)
+        count
     };
-    let (mut refused, count) = std::thread::scope(|scope| {
+    let count = std::thread::scope(|scope| {
         let other = scope.spawn(compile);
-        let (mut refused, count) = compile();
-        let (more, rest) = other.join().expect("the other half compiles");
-        refused.extend(more);
-        (refused, count + rest)
+        compile() + other.join().expect("the other half compiles")
     });
     println!("{count} CUDA kernels compile");
-    refused.retain(|r| !REFUSED.contains(&r.as_str()));
-    assert_eq!(refused, BTreeSet::new());
+    assert!(count > 1000, "the table has shrunk to {count} kernels");
 }

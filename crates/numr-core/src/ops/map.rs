@@ -488,87 +488,87 @@ map_rows! {
         d { |_x, out| [-(out * out)] }
         test -100.0..100.0, ulp 0.5, native;
     /// Square root.
-    Sqrt sqrt(x: T) -> T where T: Float, in FLOATS { x.sqrt() }
+    Sqrt sqrt(x: T) -> T where T: Float, in INEXACT { x.sqrt() }
         d { |_x, out| [0.5 / out] }
         test 0.0..1e6, ulp 0.5, native;
     /// Reciprocal square root, 1/√x.
-    Rsqrt rsqrt(x: T) -> T where T: Float, in FLOATS { T::lit(1.0) / x.sqrt() }
+    Rsqrt rsqrt(x: T) -> T where T: Float, in INEXACT { T::lit(1.0) / x.sqrt() }
         d { |x, out| [-0.5 * (out / x)] }
         test 0.0..1e6, ulp 1.5, native;
     /// Exponential, eˣ.
-    Exp exp(x: T) -> T where T: Float, in FLOATS { x.exp() }
+    Exp exp(x: T) -> T where T: Float, in INEXACT { x.exp() }
         d { |_x, out| [out] }
         test -90.0..88.0, ulp 2, native;
     /// eˣ - 1, accurate near 0.
-    Expm1 expm1(x: T) -> T where T: Float, in FLOATS { x.expm1() }
+    Expm1 expm1(x: T) -> T where T: Float, in INEXACT { x.expm1() }
         d { |x| [Float::exp(x)] }
         test -90.0..88.0, ulp 2, program;
     /// 2ˣ.
-    Exp2 exp2(x: T) -> T where T: Float, in FLOATS { x.exp2() }
+    Exp2 exp2(x: T) -> T where T: Float, in INEXACT { x.exp2() }
         d { |_x, out| [std::f64::consts::LN_2 * out] }
         test -127.0..127.0, ulp 2, program;
     /// Natural logarithm.
-    Log log(x: T) -> T where T: Float, in FLOATS { x.ln() }
+    Log log(x: T) -> T where T: Float, in INEXACT { x.ln() }
         d { |x| [1.0 / x] }
         test 0.0..1e6, ulp 2, native;
     /// ln(1 + x), accurate near 0.
-    Log1p log1p(x: T) -> T where T: Float, in FLOATS { x.log1p() }
+    Log1p log1p(x: T) -> T where T: Float, in INEXACT { x.log1p() }
         d { |x| [1.0 / (x + 1.0)] }
         test -1.0..1e6, ulp 2, program;
     /// Logarithm to base 2.
-    Log2 log2(x: T) -> T where T: Float, in FLOATS { x.log2() }
+    Log2 log2(x: T) -> T where T: Float, in INEXACT { x.log2() }
         d { |x| [1.0 / (std::f64::consts::LN_2 * x)] }
         test 0.0..1e6, ulp 2, program;
     /// Logarithm to base 10.
-    Log10 log10(x: T) -> T where T: Float, in FLOATS { x.log10() }
+    Log10 log10(x: T) -> T where T: Float, in INEXACT { x.log10() }
         d { |x| [1.0 / (std::f64::consts::LN_10 * x)] }
         test 0.0..1e6, ulp 2, program;
     /// Sine, x in radians.
-    Sin sin(x: T) -> T where T: Float, in FLOATS { x.sin() }
+    Sin sin(x: T) -> T where T: Float, in INEXACT { x.sin() }
         d { |x| [Float::cos(x)] }
         test -1e5..1e5, ulp 2, native;
     /// Cosine, x in radians.
-    Cos cos(x: T) -> T where T: Float, in FLOATS { x.cos() }
+    Cos cos(x: T) -> T where T: Float, in INEXACT { x.cos() }
         d { |x| [-Float::sin(x)] }
         test -1e5..1e5, ulp 2, native;
     /// Tangent, x in radians.
-    Tan tan(x: T) -> T where T: Float, in FLOATS { x.tan() }
+    Tan tan(x: T) -> T where T: Float, in INEXACT { x.tan() }
         d { |_x, out| [out * out + 1.0] }
         test -1e5..1e5, ulp 2, program;
     /// Inverse sine, in -π/2..=π/2; NaN for |x| > 1.
-    Asin asin(x: T) -> T where T: Float, in FLOATS { x.asin() }
+    Asin asin(x: T) -> T where T: Float, in INEXACT { x.asin() }
         d { auto }
         test -1.0..1.0, ulp 2, program;
     /// Inverse cosine, in 0..=π; NaN for |x| > 1.
-    Acos acos(x: T) -> T where T: Float, in FLOATS { x.acos() }
+    Acos acos(x: T) -> T where T: Float, in INEXACT { x.acos() }
         d { auto }
         test -1.0..1.0, ulp 2, program;
     /// Inverse tangent, in -π/2..=π/2.
-    Atan atan(x: T) -> T where T: Float, in FLOATS { x.atan() }
+    Atan atan(x: T) -> T where T: Float, in INEXACT { x.atan() }
         d { auto }
         test -1e3..1e3, ulp 2, program;
     /// Hyperbolic sine.
-    Sinh sinh(x: T) -> T where T: Float, in FLOATS { x.sinh() }
+    Sinh sinh(x: T) -> T where T: Float, in INEXACT { x.sinh() }
         d { auto }
         test -88.0..88.0, ulp 2, program;
     /// Hyperbolic cosine.
-    Cosh cosh(x: T) -> T where T: Float, in FLOATS { x.cosh() }
+    Cosh cosh(x: T) -> T where T: Float, in INEXACT { x.cosh() }
         d { auto }
         test -88.0..88.0, ulp 2, program;
     /// Hyperbolic tangent.
-    Tanh tanh(x: T) -> T where T: Float, in FLOATS { x.tanh() }
+    Tanh tanh(x: T) -> T where T: Float, in INEXACT { x.tanh() }
         d { |_x, out| [1.0 - out * out] }
         test -20.0..20.0, ulp 2, native;
     /// Inverse hyperbolic sine.
-    Asinh asinh(x: T) -> T where T: Float, in FLOATS { x.asinh() }
+    Asinh asinh(x: T) -> T where T: Float, in INEXACT { x.asinh() }
         d { auto }
         test -1e3..1e3, ulp 2, program;
     /// Inverse hyperbolic cosine, not negative; NaN for x < 1.
-    Acosh acosh(x: T) -> T where T: Float, in FLOATS { x.acosh() }
+    Acosh acosh(x: T) -> T where T: Float, in INEXACT { x.acosh() }
         d { auto }
         test 1.0..1e3, ulp 2, program;
     /// Inverse hyperbolic tangent; NaN for |x| > 1.
-    Atanh atanh(x: T) -> T where T: Float, in FLOATS { x.atanh() }
+    Atanh atanh(x: T) -> T where T: Float, in INEXACT { x.atanh() }
         d { auto }
         test -1.0..1.0, ulp 2, program;
     /// The real cube root.

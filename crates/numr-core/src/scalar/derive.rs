@@ -277,7 +277,7 @@ fn step<'a>(node: &Node, e: Expr<'a>, value: &[Expr<'a>], d: &dyn Fn(Id) -> Opti
                     // y·x^(y-1), which is 0 for y = 0 even where x^(y-1) is infinite; ln x·x^y, which is 0 for x = 0
                     // and y > 0 (and for y = 0, where 0^y is taken as the constant 1).
                     let base = Expr::select(y.eq(lit(0.0)), lit(0.0), y * x.pow(y - 1.0));
-                    let exponent = Expr::select(x.eq(lit(0.0)) & lit(0.0).le(y), lit(0.0), e * x.ln());
+                    let exponent = Expr::select(x.eq(lit(0.0)) & lit(0.0).le(y.real()), lit(0.0), e * x.ln());
                     sum(times(d(p), base), times(d(q), exponent))
                 }
                 Bin::Complex => match (d(p), d(q)) {

@@ -41,6 +41,7 @@
 //! | erfc | 1.77, 1.90 | 1.55, 1.55 | 1150 | 3180 |
 
 mod circular;
+pub(crate) mod complex;
 pub mod double;
 mod hyperbolic;
 pub mod single;

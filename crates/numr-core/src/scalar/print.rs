@@ -152,15 +152,9 @@ fn body<L: Language>(program: &Program) -> Result<Body> {
                 names.push(cast::<L>(held, d, &name));
                 continue;
             }
-            Op::Un(u @ (Un::Math(_) | Un::Sqrt)) => {
-                real::<L>(u.name(), from)?;
-                if u == Un::Sqrt { L::un(u, from, o(0)) } else { call::<L>(u.name(), from, &operands) }
-            }
+            Op::Un(Un::Math(f)) => call::<L>(f.name(), from, &operands),
             Op::Un(u) => L::un(u, from, o(0)),
-            Op::Bin(Bin::Pow) if !from.is_int() => {
-                real::<L>("pow", from)?;
-                call::<L>("pow", from, &operands)
-            }
+            Op::Bin(Bin::Pow) if !from.is_int() => call::<L>("pow", from, &operands),
             Op::Bin(b) => L::bin(b, from, o(0), o(1)),
             Op::Fma => L::fma(d, o(0), o(1), o(2)),
             Op::Select => L::select(o(0), o(1), o(2)),
@@ -183,15 +177,6 @@ fn index<L: Language>(op: Op) -> Option<(DType, String)> {
         Op::Index => Some(L::index("numr_i")),
         _ => None,
     }
-}
-
-/// Elementary functions of complex numbers have no body.
-fn real<L: Language>(op: &'static str, d: DType) -> Result<()> {
-    if d.is_complex() {
-        let reason = "complex numbers have arithmetic and abs only; write it with real and imaginary parts";
-        return Err(Error::unsupported(op, Some(d), L::NAME, reason));
-    }
-    Ok(())
 }
 
 fn call<L: Language>(name: &str, d: DType, operands: &[String]) -> String {

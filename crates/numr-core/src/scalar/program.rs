@@ -4,6 +4,7 @@
 //! dtype; arithmetic on it runs in [`DType::compute`] and a cast to a narrow dtype rounds.
 
 use super::graph::{Bin, Class, Graph, Id, Node, Un, in_masks};
+use super::math::complex::{self, Z};
 use crate::dtype::{DType, DTypeSet, Weak, promote, promote_weak};
 use crate::element::Lit;
 use crate::error::{Error, Result};
@@ -398,9 +399,35 @@ impl Builder {
                 DType::I64 => DType::F64,
                 _ => return Err(self.refuse(&[d], DTypeSet::of(&[DType::I32, DType::I64]))),
             },
+            Un::Sqrt if d.is_complex() => return self.complex(&[a], |v| Some(complex::sqrt(v[0]))).map(Val::Id),
+            Un::Math(f) if d.is_complex() => return self.complex(&[a], |v| complex::function(f, v[0])).map(Val::Id),
             Un::Sqrt | Un::Math(_) => d,
         };
         Ok(Val::Id(self.push(Op::Un(u), out, &[a])))
+    }
+
+    /// The steps of a function of complex numbers; `None` is refused.
+    fn complex<F>(&mut self, operands: &[Id], f: F) -> Result<Id>
+    where
+        F: for<'a> FnOnce(&[Z<'a>]) -> Option<Z<'a>>,
+    {
+        let d = self.dtype(operands[0]);
+        let real = d.to_real();
+        let parts = operands.iter().flat_map(|&a| [Un::Real, Un::Imag].map(|u| (u, a)));
+        let parts: Vec<Val> = parts.map(|(u, a)| Val::Id(self.push(Op::Un(u), real, &[a]))).collect();
+        let class = Class::Common { dtypes: DTypeSet::single(real), masks: 0 };
+        let graph = Graph::build(parts.len() as u8, class, |_, x| {
+            let z: SmallVec<[Z<'_>; 2]> = x.chunks(2).map(|p| Z { re: p[0], im: p[1] }).collect();
+            f(&z).map_or(vec![], |y| vec![y.re, y.im])
+        });
+        if graph.roots().is_empty() {
+            return Err(self.refuse(&[d], DTypeSet::FLOATS));
+        }
+        let outer = std::mem::replace(&mut self.common, real);
+        let y = self.run(&graph, &parts, true)?;
+        self.common = outer;
+        let y: SmallVec<[Id; 2]> = y.into_iter().map(|v| self.to(v, real)).collect();
+        Ok(self.push(Op::Bin(Bin::Complex), d, &y))
     }
 
     fn bin(&mut self, b: Bin, x: Val, y: Val, adopt: bool) -> Result<Id> {
@@ -433,6 +460,9 @@ impl Builder {
             return Err(self.refuse(&[d], expected));
         }
         let (x, y) = (self.to(x, d), self.to(y, d));
+        if b == Bin::Pow && d.is_complex() {
+            return self.complex(&[x, y], |v| Some(complex::pow(v[0], v[1])));
+        }
         let out = match b {
             b if b.is_comparison() => DType::Bool,
             Bin::Complex => d.to_complex(),

@@ -5,8 +5,13 @@
 //! against `reference/*.txt`, made by `xtask/gen/reference.py` with MPFR.
 
 use super::{double, single};
+use crate::dtype::DType;
+use crate::element::Lit;
+use crate::ops::map::Row;
 use crate::scalar::Scalar;
 use crate::scalar::lane::{F32, F64};
+use crate::scalar::program::ArgType;
+use num_complex::Complex;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 /// Name, the lane's function with and without fusing, an f64 version, and the bounds in ulp that we hold f32 and f64 to.
@@ -261,4 +266,70 @@ fn pow_in_double_precision() {
             assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{x:e}^{y:e} = {got:e}");
         }
     }
+}
+
+fn complex(row: Row, z: Complex<f64>) -> Complex<f64> {
+    let program = row.graph().program(&[ArgType::Tensor(DType::Complex128)]).unwrap();
+    match crate::testing::eval(&program, &[Lit::Complex(z.re, z.im)])[0] {
+        Lit::Complex(re, im) => Complex::new(re, im),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Against the formulas of num-complex, which are not ours, away from where those cancel.
+#[test]
+fn complex_functions() {
+    type F = fn(Complex<f64>) -> Complex<f64>;
+    let functions: [(Row, F); 18] = [
+        (Row::Sqrt, |z| z.sqrt()),
+        (Row::Exp, |z| z.exp()),
+        (Row::Expm1, |z| z.exp() - 1.0),
+        (Row::Exp2, |z| z.exp2()),
+        (Row::Log, |z| z.ln()),
+        (Row::Log1p, |z| (z + 1.0).ln()),
+        (Row::Log2, |z| z.log2()),
+        (Row::Log10, |z| z.log10()),
+        (Row::Sin, |z| z.sin()),
+        (Row::Cos, |z| z.cos()),
+        (Row::Tan, |z| z.tan()),
+        (Row::Asin, |z| z.asin()),
+        (Row::Acos, |z| z.acos()),
+        (Row::Atan, |z| z.atan()),
+        (Row::Tanh, |z| z.tanh()),
+        (Row::Asinh, |z| z.asinh()),
+        (Row::Acosh, |z| z.acosh()),
+        (Row::Atanh, |z| z.atanh()),
+    ];
+    let parts = [-2.75, -1.5, -0.75, -0.3, 0.4, 0.8, 1.25, 3.1];
+    for (row, theirs) in functions {
+        for z in parts.iter().flat_map(|&re| parts.map(|im| Complex::new(re, im))) {
+            let (got, want) = (complex(row, z), theirs(z));
+            assert!((got - want).norm() <= 4e-15 * want.norm().max(1.0), "{} of {z}: {got}, not {want}", row.name());
+        }
+    }
+}
+
+/// The values of C's annex G on the cuts; the sign of a zero chooses the side.
+#[test]
+fn complex_branch_cuts() {
+    let l = (2.0 + 3f64.sqrt()).ln();
+    let half = 0.5 * 3f64.ln();
+    for (row, re, im, want) in [
+        (Row::Sqrt, -4.0, 0.0, (0.0, 2.0)),
+        (Row::Log, -1.0, 0.0, (0.0, PI)),
+        (Row::Acos, 2.0, 0.0, (0.0, -l)),
+        (Row::Asin, 2.0, 0.0, (FRAC_PI_2, l)),
+        (Row::Acosh, -2.0, 0.0, (l, PI)),
+        (Row::Atanh, 2.0, 0.0, (half, FRAC_PI_2)),
+    ] {
+        for side in [1.0, -1.0] {
+            let got = complex(row, Complex::new(re, im * side));
+            let near = (got.re - want.0).abs() < 1e-15 && (got.im - want.1 * side).abs() < 1e-15;
+            assert!(near, "{} of {re} {:+}i: {got}, not {want:?}", row.name(), im * side);
+        }
+    }
+    // Neither overflow nor underflow on the way.
+    assert_eq!(complex(Row::Sqrt, Complex::new(1e308, 1e308)).re, 1.09868411346781e154);
+    assert_eq!(complex(Row::Tanh, Complex::new(800.0, 1.0)).re, 1.0);
+    assert!((complex(Row::Log, Complex::new(1.0, 1e-9)).re - 5e-19).abs() < 1e-33);
 }
