@@ -15,7 +15,7 @@ const CRATES: [(&str, usize, &[&str]); 7] = [
     ("crates/numr-cpu", 10_000, &["numr-core"]),
     ("crates/numr-cuda", 12_000, &["numr-core"]),
     ("crates/numr-wgpu", 9_000, &["numr-core"]),
-    ("crates/numr-autograd", 3_000, &["numr-core"]),
+    ("crates/numr-autograd", 3_400, &["numr-core"]),
     ("crates/numr", 2_000, &["numr-core", "numr-autograd", "numr-cpu", "numr-cuda", "numr-wgpu"]),
     ("xtask", 1_500, &[]),
 ];

@@ -1,7 +1,7 @@
 //! Less memory for more work: what is inside is computed again when its gradient is asked for.
 
-use crate::backward::pull;
 use crate::custom::{Pass, Plain, Recorded, Rule, attach};
+use crate::reverse::pull;
 use crate::rules::view::apply;
 use crate::tape::{Edge, Tape, constant, leaf, value};
 use numr_core::prim::View;
@@ -16,13 +16,13 @@ use numr_core::{Error, Result, Runtime, Tensor};
 /// `Error::Grad` if `f` reads a recorded tensor that is not among the inputs; errors of `f`.
 ///
 /// ```
-/// use numr_autograd::{backward, checkpoint, leaf};
+/// use numr_autograd::{checkpoint, gradients, leaf};
 /// use numr_core::Tensor;
 /// use numr_cpu::{CpuDevice, CpuRuntime};
 ///
 /// let x = leaf(&Tensor::<CpuRuntime>::from_slice(&[0.5f64], &[1], &CpuDevice::new()));
 /// let y = checkpoint(|x| Ok(vec![x[0].exp()?.square()?]), &[&x])?;
-/// let grads = backward(&y[0])?;
+/// let grads = gradients(&y[0])?;
 /// let slope = grads.get(&x).map(|g| g.to_vec::<f64>()[0]).unwrap_or_default();
 /// assert!((slope - 2.0 * 1f64.exp()).abs() < 1e-14);
 /// # Ok::<(), numr_core::Error>(())

@@ -117,6 +117,11 @@ pub(crate) trait Rule<R: Runtime>: Send + Sync {
         outputs: &[Tensor<Tape<R>>],
         gs: &[Option<Tensor<Tape<R>>>],
     ) -> Result<Vec<Option<Tensor<Tape<R>>>>>;
+
+    /// The classic form it was given in, if it was.
+    fn user(&self) -> Option<&Arc<dyn crate::classic::grad_fn::GradFn<R>>> {
+        None
+    }
 }
 
 impl<R: Runtime, C: CustomGradient> Rule<R> for Custom<C> {

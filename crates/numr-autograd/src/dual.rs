@@ -23,6 +23,13 @@ pub struct DualStorage<R: Runtime> {
     lost: Option<&'static str>,
 }
 
+impl<R: Runtime> DualStorage<R> {
+    /// The value; an upload's is flat.
+    pub(crate) fn inner(&self) -> &Tensor<R> {
+        &self.primal
+    }
+}
+
 /// A dual tensor. A tangent has the shape and dtype of the value; `None` is zero.
 ///
 /// # Errors
@@ -70,7 +77,11 @@ pub(crate) fn tangent_of<R: Runtime>(y: &Tensor<Dual<R>>) -> Result<Tensor<R>> {
     }
 }
 
-fn join<R: Runtime>(primal: Tensor<R>, tangent: Option<Tensor<R>>, lost: Option<&'static str>) -> Tensor<Dual<R>> {
+pub(crate) fn join<R: Runtime>(
+    primal: Tensor<R>,
+    tangent: Option<Tensor<R>>,
+    lost: Option<&'static str>,
+) -> Tensor<Dual<R>> {
     let (layout, dtype, device) = (primal.layout().clone(), primal.dtype(), primal.device().clone());
     Tensor::from_storage(DualStorage { primal, tangent, lost }, layout, dtype, device)
 }

@@ -38,7 +38,7 @@ pub(crate) struct Node<R: Runtime> {
     pub(crate) op: Op<R>,
     /// Where the operands came from; `None` for constants.
     pub(crate) parents: SmallVec<[Option<Edge<R>>; 2]>,
-    /// Shapes and dtypes of the operands.
+    /// Shapes and dtypes of the operands, if they are known.
     pub(crate) metas: SmallVec<[Meta; 2]>,
     /// What the rule needs: operands, then results.
     pub(crate) saved: Vec<Tensor<R>>,
@@ -146,6 +146,11 @@ impl<R: Runtime> TapeStorage<R> {
     pub(crate) fn origin(&self) -> Option<&Edge<R>> {
         self.origin.as_ref()
     }
+
+    /// The tensor below; an upload's is flat.
+    pub(crate) fn inner(&self) -> &Tensor<R> {
+        &self.inner
+    }
 }
 
 impl<R: Runtime> Clone for Edge<R> {
@@ -175,6 +180,28 @@ impl<R: Runtime> Node<R> {
         node.metas = inputs.iter().map(meta).collect();
         node.saved = inputs.iter().map(value).chain(outputs.iter().cloned()).collect();
         Arc::new(node)
+    }
+
+    /// A node of a rule that knows no more of its operands than where they came from.
+    pub(crate) fn by_hand(
+        rule: Box<dyn crate::custom::Rule<R>>,
+        parents: SmallVec<[Option<Edge<R>>; 2]>,
+    ) -> Arc<Node<R>> {
+        let mut node = Node::new(TensorId::new(), Op::Custom(rule));
+        node.parents = parents;
+        Arc::new(node)
+    }
+
+    pub(crate) fn is_leaf(&self) -> bool {
+        matches!(self.op, Op::Leaf)
+    }
+
+    /// The classic pull-back that the node runs, if it is one of those.
+    pub(crate) fn user(&self) -> Option<&Arc<dyn crate::classic::grad_fn::GradFn<R>>> {
+        match &self.op {
+            Op::Custom(rule) => rule.user(),
+            _ => None,
+        }
     }
 
     pub(crate) fn name(&self) -> &'static str {

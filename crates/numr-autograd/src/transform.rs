@@ -4,9 +4,9 @@
 //! fits everywhere: `grad(|x| f(x), &x)`. A result that does not depend on an input has a gradient of zeros (in
 //! [`crate::strict`] mode it is an error).
 
-use crate::backward::{differentiable, pull, pull_asked};
 use crate::custom::Plain;
 use crate::dual::{Dual, dual, tangent, tangent_of};
+use crate::reverse::{differentiable, pull, pull_asked};
 use crate::rules::view::concat;
 use crate::tape::{Edge, Tape, inexact, is_strict, leaf, value};
 use numr_core::scalar::Scalar;
@@ -241,6 +241,18 @@ pub fn jacobian<R: Runtime>(mut f: impl FnMut(&Mixed<R>) -> Result<Mixed<R>>, x:
         all.push(grads[0].as_ref().map_or_else(|| x.zeros_like(), |g| Ok(crate::dual::primal(g)))?);
     }
     stack(&all)?.reshape(&shape)
+}
+
+/// The Jacobian at `x` by columns.
+pub(crate) fn columns<R: Runtime>(
+    mut f: impl FnMut(&Tensor<Dual<R>>) -> Result<Tensor<Dual<R>>>,
+    x: &Tensor<R>,
+) -> Result<Tensor<R>> {
+    real("jacobian_forward", x)?;
+    let ys = (0..x.numel()).map(|k| f(&dual(x, Some(&basis(x, k)?))?)).collect::<Result<Vec<_>>>()?;
+    let Some(y) = ys.first() else { return Tensor::try_zeros(x.shape(), x.dtype(), x.device()) };
+    let shape: Shape = y.shape().iter().chain(x.shape()).copied().collect();
+    stack(&ys.iter().map(tangent_of).collect::<Result<Vec<_>>>()?)?.t()?.reshape(&shape)
 }
 
 /// The Hessian at `x` of a function with a result of one element, of shape `[x.., x..]`: forward over reverse.

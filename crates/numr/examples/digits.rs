@@ -6,7 +6,7 @@
 //! normalisation, dropout, cross-entropy, Adam. The same seed gives the same bits. See `data/README.md` for the data.
 
 use flate2::read::GzDecoder;
-use numr::autograd::{backward, constant, leaf};
+use numr::autograd::{constant, gradients, leaf};
 use numr::io::{load_safetensors, save_safetensors};
 use numr::ops::loss::Reduction;
 use numr::prelude::*;
@@ -176,9 +176,9 @@ fn main() -> Result<(), Error> {
             let dropout = key.child(3).child(adam.step as u64);
             let scores = network(&constant(&x), &leaves, Some(dropout))?;
             let loss = scores.cross_entropy(&constant(&y), 0.0, Reduction::Mean)?;
-            let gradients = backward(&loss)?;
+            let slopes = gradients(&loss)?;
             for (k, leaf) in leaves.iter().enumerate() {
-                let g = gradients.get(leaf).ok_or("a parameter without a gradient")?;
+                let g = slopes.get(leaf).ok_or("a parameter without a gradient")?;
                 parameters[k] = adam.update(k, &parameters[k], g)?;
             }
             total += loss.item::<f32>()? * size as f32;

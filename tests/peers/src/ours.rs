@@ -1,7 +1,7 @@
 //! The jobs in this workspace's numr.
 
 use anyhow::Result;
-use numr::autograd::{backward, constant, leaf};
+use numr::autograd::{constant, gradients, leaf};
 use numr::prelude::*;
 
 use crate::{Bench, LAYERS, values};
@@ -29,7 +29,7 @@ pub fn run(bench: &Bench) -> Result<()> {
             h = h.matmul(weight)?.add(bias)?;
             h = if at < 2 { h.relu()? } else { h };
         }
-        Ok(backward(&h.sub(&target)?.square()?.mean(.., false)?)?)
+        Ok(gradients(&h.sub(&target)?.square()?.mean(.., false)?)?)
     })?;
 
     let (x, y) = (tensor(&[1_000_000], 1)?, tensor(&[1_000_000], 2)?);

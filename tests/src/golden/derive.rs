@@ -1,6 +1,6 @@
 //! Cases that ask for derivatives, in every way there is to get them.
 
-use numr_autograd::{Dual, Tape, backward, backward_with_graph, constant, dual, jvp_many, leaf, tangent, vjp_many};
+use numr_autograd::{Dual, Tape, constant, dual, gradients, gradients_recorded, jvp_many, leaf, tangent, vjp_many};
 use numr_core::{Error, Result, Runtime, Tensor};
 
 use super::call::{Given, Stop};
@@ -92,12 +92,12 @@ impl<'a, R: Runtime> Problem<'a, R> {
         let weighted = |(k, v): &(usize, Tensor<R>)| nth(&results, *k)?.mul(&constant(v));
         let mut scalar = total(&leaves, self.cotangents.iter().map(weighted))?;
         for _ in 1..order {
-            let slopes = backward_with_graph(&scalar)?;
+            let slopes = gradients_recorded(&scalar)?;
             let along =
                 |(x, &i): (&Tensor<Tape<R>>, &usize)| Some(slopes.get(x)?.mul(&constant(self.tangents[i].as_ref()?)));
             scalar = total(&leaves, leaves.iter().zip(&self.variables).filter_map(along))?;
         }
-        let slopes = backward(&scalar)?;
+        let slopes = gradients(&scalar)?;
         let slope = |x| slopes.get(x).cloned().ok_or_else(|| Error::grad("golden", "a variable has no gradient"));
         Ok(leaves.iter().map(slope).collect::<Result<_>>()?)
     }

@@ -1,6 +1,6 @@
 //! Bad input: each case is an error of the right variant that names the op and what it was given. None panics.
 
-use numr::autograd::{backward, constant, grad, hessian, jvp, leaf, strict, vjp};
+use numr::autograd::{constant, grad, gradients, hessian, jvp, leaf, strict, vjp};
 use numr::io::{load_safetensors, save_safetensors};
 use numr::layout::SliceRange;
 use numr::ops::loss::Reduction;
@@ -145,8 +145,8 @@ const CASES: &[Case] = &[
     // gradients
     ("gradient of a vector", || no(grad(|x| x.exp(), &of(&[2]))), "Grad", &[]),
     ("gradient by an integer", || no(grad(|x| x.sum(.., false), &ints(&[1]))), "DType", &["i64"]),
-    ("backward of a constant", || no(backward(&constant(&of(&[])))), "Grad", &[]),
-    ("backward of a vector", || no(backward(&leaf(&of(&[2])).exp()?)), "Grad", &[]),
+    ("backward of a constant", || no(gradients(&constant(&of(&[])))), "Grad", &[]),
+    ("backward of a vector", || no(gradients(&leaf(&of(&[2])).exp()?)), "Grad", &[]),
     (
         "a gradient lost",
         || no(strict(|| grad(|x| x.gt(0.0)?.cast(D::F32)?.sum(.., false), &of(&[2])))),

@@ -1,7 +1,7 @@
 //! Known derivatives.
 
 use super::{R, T, close, random, t};
-use numr_autograd::{Tape, backward, backward_with_graph, grad, hessian, hvp, jacobian, jvp, leaf, value};
+use numr_autograd::{Tape, grad, gradients, gradients_recorded, hessian, hvp, jacobian, jvp, leaf, value};
 use numr_core::{Result, Runtime, Tensor};
 
 fn f<S: Runtime>(x: &Tensor<S>) -> Result<Tensor<S>> {
@@ -22,7 +22,7 @@ fn every_order_on_one_tape() {
     for (k, w) in want.iter().enumerate() {
         close(&value(&y).to_vec::<f64>(), &[*w], 1e-13);
         if k < 5 {
-            let grads = backward_with_graph(&y.sum(.., false).expect("sum")).expect("backward");
+            let grads = gradients_recorded(&y.sum(.., false).expect("sum")).expect("backward");
             y = grads.get(&x).expect("depends on x").clone();
         }
     }
@@ -77,7 +77,7 @@ fn hessian_and_jacobian() {
 #[test]
 fn matrix_product() {
     let (a, b) = (leaf(&random(&[3, 4], 1)), leaf(&random(&[4, 2], 2)));
-    let grads = backward(&a.matmul(&b).expect("matmul").sum(.., false).expect("sum")).expect("backward");
+    let grads = gradients(&a.matmul(&b).expect("matmul").sum(.., false).expect("sum")).expect("backward");
     let ones = T::ones(&[3, 2], numr_core::DType::F64, a.device());
     let da = ones.matmul(&value(&b).t().expect("t")).expect("matmul");
     close(&grads.get(&a).expect("a").to_vec::<f64>(), &da.to_vec::<f64>(), 1e-14);

@@ -1,7 +1,7 @@
 //! Chains too long for a stack.
 
 use super::t;
-use numr_autograd::{backward, grad, leaf};
+use numr_autograd::{grad, gradients, leaf};
 
 #[test]
 fn a_million_operations_on_a_small_stack() {
@@ -12,7 +12,7 @@ fn a_million_operations_on_a_small_stack() {
             y = y.add(&x).expect("add");
         }
         assert_eq!(y.to_vec::<f64>(), [1_000_001.0]);
-        let grads = backward(&y).expect("backward");
+        let grads = gradients(&y).expect("backward");
         assert_eq!(grads.get(&x).expect("x").to_vec::<f64>(), [1_000_001.0]);
         drop(grads);
         drop(x);

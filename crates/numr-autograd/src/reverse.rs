@@ -29,6 +29,15 @@ impl<R: Runtime, S: Runtime> Gradients<R, S> {
     }
 }
 
+impl<R: Runtime, S: Runtime> IntoIterator for Gradients<R, S> {
+    type Item = (TensorId, Tensor<S>);
+    type IntoIter = std::collections::hash_map::IntoIter<TensorId, Tensor<S>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.found.into_iter()
+    }
+}
+
 pub(crate) fn leaf_id<R: Runtime>(t: &Tensor<Tape<R>>) -> Option<TensorId> {
     t.storage().origin().map(|edge| edge.node.id)
 }
@@ -40,36 +49,36 @@ pub(crate) fn leaf_id<R: Runtime>(t: &Tensor<Tape<R>>) -> Option<TensorId> {
 /// a derivative; faults of the device.
 ///
 /// ```
-/// use numr_autograd::{backward, leaf};
+/// use numr_autograd::{gradients, leaf};
 /// use numr_core::Tensor;
 /// use numr_cpu::{CpuDevice, CpuRuntime};
 ///
 /// let x = leaf(&Tensor::<CpuRuntime>::from_slice(&[1.0f64, 2.0], &[2], &CpuDevice::new()));
 /// let y = x.mul(&x)?.sum(.., false)?;
-/// let grads = backward(&y)?;
+/// let grads = gradients(&y)?;
 /// assert_eq!(grads.get(&x).map(|g| g.to_vec::<f64>()), Some(vec![2.0, 4.0]));
 /// # Ok::<(), numr_core::Error>(())
 /// ```
-pub fn backward<R: Runtime>(y: &Tensor<Tape<R>>) -> Result<Gradients<R>> {
-    backward_with_hooks(y, |_, _| {})
+pub fn gradients<R: Runtime>(y: &Tensor<Tape<R>>) -> Result<Gradients<R>> {
+    gradients_with_hooks(y, |_, _| {})
 }
 
-/// As [`backward`]; `hook` gets every variable's id and gradient as soon as it is complete.
+/// As [`gradients`]; `hook` gets every variable's id and gradient as soon as it is complete.
 ///
 /// # Errors
-/// As [`backward`].
-pub fn backward_with_hooks<R: Runtime>(
+/// As [`gradients`].
+pub fn gradients_with_hooks<R: Runtime>(
     y: &Tensor<Tape<R>>,
     hook: impl FnMut(TensorId, &Tensor<R>),
 ) -> Result<Gradients<R>> {
     all_leaves::<R, Plain>(y, hook)
 }
 
-/// As [`backward`], recorded: the gradients are on the tape and can be differentiated again.
+/// As [`gradients`], recorded: the gradients are on the tape and can be differentiated again.
 ///
 /// # Errors
-/// As [`backward`].
-pub fn backward_with_graph<R: Runtime>(y: &Tensor<Tape<R>>) -> Result<Gradients<R, Tape<R>>> {
+/// As [`gradients`].
+pub fn gradients_recorded<R: Runtime>(y: &Tensor<Tape<R>>) -> Result<Gradients<R, Tape<R>>> {
     all_leaves::<R, Recorded>(y, |_, _| {})
 }
 
@@ -282,10 +291,11 @@ fn walk<R: Runtime, P: Pass<R>>(
         }
         report(&mut visit);
         let node = &visit.node;
-        let usable = |(&at, meta): (&u32, &Meta)| {
-            inexact(meta.dtype) && visits.get(at as usize).is_some_and(|parent| parent.useful)
+        let usable = |(k, &at): (usize, &u32)| {
+            let smooth = node.metas.get(k).is_none_or(|meta| inexact(meta.dtype));
+            smooth && visits.get(at as usize).is_some_and(|parent| parent.useful)
         };
-        let needed: SmallVec<[bool; 4]> = visit.links.iter().zip(&node.metas).map(usable).collect();
+        let needed: SmallVec<[bool; 4]> = visit.links.iter().enumerate().map(usable).collect();
         let grads: Grads<P::On> = if visit.grads.iter().all(Option::is_none) || !needed.contains(&true) {
             smallvec![None; visit.links.len()]
         } else {
@@ -307,7 +317,7 @@ fn walk<R: Runtime, P: Pass<R>>(
 }
 
 /// The gradients of one node's operands.
-fn local<R: Runtime, P: Pass<R>>(
+pub(crate) fn local<R: Runtime, P: Pass<R>>(
     node: &Arc<Node<R>>,
     mut gs: SmallVec<[Option<Tensor<P::On>>; 1]>,
     needed: &[bool],
@@ -356,8 +366,9 @@ fn lost_at<R: Runtime>(from: &[Arc<Node<R>>], id: TensorId) -> Option<&'static s
         if seen.insert(node.id, ()).is_some() {
             continue;
         }
+        // The one nearest to the value: what comes after it had nothing to lose.
         let lost = match node.op {
-            Op::Lost(name) => lost.or(Some(name)),
+            Op::Lost(name) => Some(name),
             _ => lost,
         };
         stack.extend(node.parents.iter().flatten().map(|edge| (edge.node.clone(), lost)));
