@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compilers;
+pub mod devices;
 pub mod expect;
 pub mod golden;
 pub mod layouts;

@@ -3,7 +3,10 @@
 mod suite {
     mod compilers;
     mod golden;
+    mod gradients;
     mod grid;
+    mod primitives;
     mod printers;
+    mod properties;
     mod refusals;
 }
