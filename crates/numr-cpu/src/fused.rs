@@ -301,28 +301,28 @@ const fn sums_of(of: &Fused) -> usize {
     }
 }
 
-/// Σ f(x₀, x₁, ..) over rows of one length, several sums at once.
+/// Σ f(x₀, x₁, ..) over rows of one length.
 #[inline(always)]
-fn sums<L: Scalar, const N: usize, const S: usize>(rows: [&[L]; N], f: impl Fn([L; N]) -> [L; S]) -> [L; S] {
-    let mut lanes = [[L::lit(0.0); LANES]; S];
+fn sum<L: Scalar, const N: usize>(rows: [&[L]; N], f: impl Fn([L; N]) -> L) -> L {
     let parts = rows.map(|row| row.as_chunks::<LANES>());
-    for c in 0..parts[0].0.len() {
-        let chunk: [&[L; LANES]; N] = std::array::from_fn(|k| &parts[k].0[c]);
-        for j in 0..LANES {
-            let values = f(std::array::from_fn(|k| chunk[k][j]));
-            for s in 0..S {
-                lanes[s][j] = lanes[s][j] + values[s];
-            }
+    let value = |c: usize, j: usize| f(std::array::from_fn(|k| parts[k].0[c][j]));
+    let count = parts[0].0.len();
+    let mut lanes = [L::lit(0.0); LANES];
+    if count > 0 {
+        // From the first values, not from 0: so the compiler keeps whole vectors.
+        lanes = std::array::from_fn(|j| value(0, j));
+    }
+    for c in 1..count {
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            *lane = *lane + value(c, j);
         }
     }
+    // A copy, so that the index does not keep the lanes out of registers above.
     let mut tree = lanes;
     for j in 0..parts[0].1.len() {
-        let values = f(std::array::from_fn(|k| parts[k].1[j]));
-        for s in 0..S {
-            tree[s][j] = tree[s][j] + values[s];
-        }
+        tree[j] = tree[j] + f(std::array::from_fn(|k| parts[k].1[j]));
     }
-    tree.map(|lanes| halves(lanes, L::add))
+    halves(tree, L::add)
 }
 
 /// The largest, or a NaN.
@@ -363,7 +363,7 @@ fn update<L: Scalar, const N: usize>(rows: [&[L]; N], y: &mut [L], f: impl Fn(L,
 fn softmax<L: Float>(x: &[L], y: &mut [L]) {
     let most = largest(x);
     each([x], y, |[x]| (x - most).exp());
-    let [total] = sums([y], |[y]| [y]);
+    let total = sum([y], |[y]| y);
     let scale = L::lit(1.0) / total;
     update([], y, |y, []| y * scale);
 }
@@ -372,20 +372,20 @@ fn softmax<L: Float>(x: &[L], y: &mut [L]) {
 fn log_softmax<L: Float>(x: &[L], y: &mut [L]) {
     let most = largest(x);
     each([x], y, |[x]| (x - most).exp());
-    let [total] = sums([y], |[y]| [y]);
+    let total = sum([y], |[y]| y);
     let log = total.ln();
     each([x], y, |[x]| (x - most) - log);
 }
 
 #[inline(always)]
 fn softmax_backward<L: Float>(y: &[L], g: &[L], dx: &mut [L]) {
-    let [total] = sums([y, g], |[y, g]| [y * g]);
+    let total = sum([y, g], |[y, g]| y * g);
     each([y, g], dx, |[y, g]| y * (g - total));
 }
 
 #[inline(always)]
 fn log_softmax_backward<L: Float>(y: &[L], g: &[L], dx: &mut [L]) {
-    let [total] = sums([g], |[g]| [g]);
+    let total = sum([g], |[g]| g);
     each([y, g], dx, |[y, g]| g - y.exp() * total);
 }
 
@@ -393,9 +393,9 @@ fn log_softmax_backward<L: Float>(y: &[L], g: &[L], dx: &mut [L]) {
 #[inline(always)]
 fn moments<L: Float>(x: &[L], eps: f64) -> (L, L) {
     let n = L::lit(x.len() as f64);
-    let [total] = sums([x], |[x]| [x]);
+    let total = sum([x], |[x]| x);
     let mean = total / n;
-    let [squares] = sums([x], |[x]| [(x - mean) * (x - mean)]);
+    let squares = sum([x], |[x]| (x - mean) * (x - mean));
     (mean, L::lit(1.0) / (squares / n + L::lit(eps)).sqrt())
 }
 
@@ -410,15 +410,15 @@ fn layer_norm_backward<L: Float>(x: &[L], weight: &[L], g: &[L], eps: f64, dx: &
     let n = L::lit(x.len() as f64);
     let (mean, r) = moments(x, eps);
     each([x], hat, |[x]| (x - mean) * r);
-    let [h, cross] = sums([g, weight, hat], |[g, w, x]| [g * w, g * w * x]);
-    let (h, cross) = (h / n, cross / n);
+    let h = sum([g, weight], |[g, w]| g * w) / n;
+    let cross = sum([g, weight, hat], |[g, w, x]| g * w * x) / n;
     each([g, weight, hat], dx, |[g, w, x]| r * (g * w - h - x * cross));
 }
 
 /// 1 / √(mean(x²) + eps).
 #[inline(always)]
 fn root<L: Float>(x: &[L], eps: f64) -> L {
-    let [squares] = sums([x], |[x]| [x * x]);
+    let squares = sum([x], |[x]| x * x);
     L::lit(1.0) / (squares / L::lit(x.len() as f64) + L::lit(eps)).sqrt()
 }
 
@@ -432,7 +432,6 @@ fn rms_norm<L: Float>(x: &[L], weight: &[L], eps: f64, y: &mut [L]) {
 fn rms_norm_backward<L: Float>(x: &[L], weight: &[L], g: &[L], eps: f64, dx: &mut [L], hat: &mut [L]) {
     let r = root(x, eps);
     each([x], hat, |[x]| x * r);
-    let [cross] = sums([g, weight, hat], |[g, w, x]| [g * w * x]);
-    let cross = cross / L::lit(x.len() as f64);
+    let cross = sum([g, weight, hat], |[g, w, x]| g * w * x) / L::lit(x.len() as f64);
     each([g, weight, hat], dx, |[g, w, x]| r * (g * w - x * cross));
 }

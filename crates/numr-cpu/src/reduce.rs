@@ -1,9 +1,9 @@
 //! Folds over axes.
 //!
 //! One fixed tree, whatever the layout, the instruction set's vector width or the number of threads: the folded
-//! elements, in row-major order, are cut into blocks of 1024; element i of a block belongs to lane i mod 32; a lane is
+//! elements, in row-major order, are cut into blocks of 4096; element i of a block belongs to lane i mod 256; a lane is
 //! folded in order, the lanes by halves; the blocks as a binary counter joins them, so that a power of two of them is
-//! a balanced tree. A sum of n numbers so carries at most about 32 + 5 + log2(n / 1024) roundings.
+//! a balanced tree. A sum of n numbers so carries at most about 15 + 8 + log2(n / 4096) roundings.
 //!
 //! The tree is walked along a row, where the folded elements are the ones side by side in memory, or for a strip of
 //! neighbouring results at once, where those are.
@@ -24,14 +24,14 @@ use crate::runtime::CpuDevice;
 use crate::storage::Buffer;
 use crate::threads::parallel;
 
-/// Partial results of a block.
-const LANES: usize = 32;
-/// Elements of a block: 4 KiB of f32, so that a converted block stays in the first cache.
-const BLOCK: usize = 1024;
+/// Partial results of a block. So many that their additions, through memory, do not wait for each other.
+const LANES: usize = 256;
+/// Elements of a block: 16 KiB of f32, so that a converted block stays in the first cache.
+const BLOCK: usize = 4096;
 /// Results that are written at once.
 const BATCH: usize = 256;
 /// Elements of a result that one job folds: a power of two of blocks.
-const GROUP: usize = 64 * BLOCK;
+const GROUP: usize = 16 * BLOCK;
 
 /// Every fold, of every dtype (`Prim::infer` has refused those without an order).
 pub(crate) fn supports(_: &Reduce, _: &[DType]) -> Support {
@@ -98,12 +98,16 @@ trait Folding: Send + Sync + 'static {
 /// Folds to a value.
 struct Plain<F>(F);
 
+/// On cache lines of its own, so that no vector crosses two.
+#[repr(align(64))]
+struct Lines<T>(T);
+
 impl<F: Fold<C: Compute>> Folding for Plain<F> {
     type C = F::C;
     type Part = F::C;
     const FILL: F::C = F::EMPTY;
-    // With all lanes 16 KiB: half of the first cache.
-    const WIDTH: usize = 512 / size_of::<F::C>();
+    // With all lanes 64 KiB, in the second cache.
+    const WIDTH: usize = 256 / size_of::<F::C>();
 
     #[inline(always)]
     fn join(a: F::C, b: F::C) -> F::C {
@@ -116,34 +120,36 @@ impl<F: Fold<C: Compute>> Folding for Plain<F> {
             // Any tree will do, and the compiler knows the best.
             return block[1..].iter().fold(block[0], |a, &b| F::join(a, b));
         }
-        let (chunks, tail) = block.as_chunks::<LANES>();
-        let Some((first, rest)) = chunks.split_first() else {
-            let mut tree = [F::EMPTY; LANES];
-            tree[..tail.len()].copy_from_slice(tail);
-            let mut half = LANES / 2;
-            while half > 0 {
-                for j in 0..half.min(tail.len().saturating_sub(half)) {
-                    tree[j] = F::join(tree[j], tree[j + half]);
-                }
-                half /= 2;
-            }
-            return tree[0];
-        };
-        let mut lanes = *first;
-        for chunk in rest {
+        let mut lanes = Lines([F::EMPTY; LANES]);
+        let lanes = &mut lanes.0;
+        let mut chunks = block.chunks(LANES);
+        let used = chunks.next().map_or(0, |first| {
+            lanes[..first.len()].copy_from_slice(first);
+            first.len()
+        });
+        for chunk in chunks {
             for (lane, &x) in lanes.iter_mut().zip(chunk) {
                 *lane = F::join(*lane, x);
             }
         }
-        if tail.is_empty() {
-            return halves(lanes, F::join);
+        let mut half = LANES / 2;
+        while half >= 32 {
+            let (low, high) = lanes.split_at_mut(half);
+            for (a, &b) in low[..half.min(used.saturating_sub(half))].iter_mut().zip(&*high) {
+                *a = F::join(*a, b);
+            }
+            half /= 2;
         }
-        // A copy, so that the index does not keep the lanes out of registers above.
-        let mut tree = lanes;
-        for (lane, &x) in tree.iter_mut().zip(tail) {
-            *lane = F::join(*lane, x);
+        if used >= 32 {
+            return halves(std::array::from_fn(|j| lanes[j]), F::join);
         }
-        halves(tree, F::join)
+        while half > 0 {
+            for j in 0..half.min(used.saturating_sub(half)) {
+                lanes[j] = F::join(lanes[j], lanes[j + half]);
+            }
+            half /= 2;
+        }
+        lanes[0]
     }
 
     #[inline(always)]
