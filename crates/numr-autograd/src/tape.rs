@@ -272,11 +272,15 @@ impl<R: Runtime> Runtime for Tape<R> {
 
     fn run(device: &R::Device, prim: &Prim, inputs: &[&Tensor<Self>], outs: &[Meta]) -> Result<Outputs<Self>> {
         let mut refs: SmallVec<[&Tensor<R>; 4]> = SmallVec::new();
-        refs.extend(inputs.iter().filter_map(|t| below(t).ok()));
-        if refs.len() < inputs.len() {
-            let owned: Vec<Tensor<R>> = inputs.iter().map(|t| value(t)).collect();
-            let results = R::run(device, prim, &owned.iter().collect::<Vec<_>>(), outs)?;
-            return Ok(record(prim, inputs, &owned.iter().collect::<Vec<_>>(), results));
+        for t in inputs {
+            match below(t) {
+                Ok(inner) => refs.push(inner),
+                Err(_) => {
+                    let owned: Vec<Tensor<R>> = inputs.iter().map(|t| value(t)).collect();
+                    let results = R::run(device, prim, &owned.iter().collect::<Vec<_>>(), outs)?;
+                    return Ok(record(prim, inputs, &owned.iter().collect::<Vec<_>>(), results));
+                }
+            }
         }
         let results = R::run(device, prim, &refs, outs)?;
         Ok(record(prim, inputs, &refs, results))
@@ -321,16 +325,19 @@ fn record<R: Runtime>(
     }
     let kept = rules::kept(prim, |k| inputs.get(k).is_some_and(|t| tracked(t)), results.len());
     let node = |op, kept: Kept| {
-        let mut node = Node::new(TensorId::new(), op);
-        node.parents = inputs.iter().map(|t| t.storage().origin.clone().filter(|_| tracked(t))).collect();
-        node.metas = inputs.iter().map(|t| meta(t)).collect();
-        let chosen = |mask: u64| move |(k, _): &(usize, &Tensor<R>)| mask >> (k & 63) & 1 == 1;
-        let (ins, outs) = (below.iter().copied().enumerate(), results.iter().enumerate());
-        node.saved.reserve_exact((kept.inputs.count_ones() + kept.outputs.count_ones()) as usize);
-        node.saved.extend(ins.filter(chosen(kept.inputs)).map(|(_, t)| t.clone()));
-        node.saved.extend(outs.filter(chosen(kept.outputs)).map(|(_, t)| t.clone()));
-        node.kept = kept;
-        Arc::new(node)
+        let mut saved = Vec::with_capacity((kept.inputs.count_ones() + kept.outputs.count_ones()) as usize);
+        if saved.capacity() > 0 {
+            let chosen = |mask: u64| move |(k, _): &(usize, &Tensor<R>)| mask >> (k & 63) & 1 == 1;
+            let (ins, outs) = (below.iter().copied().enumerate(), results.iter().enumerate());
+            saved.extend(ins.filter(chosen(kept.inputs)).map(|(_, t)| t.clone()));
+            saved.extend(outs.filter(chosen(kept.outputs)).map(|(_, t)| t.clone()));
+        }
+        let (mut parents, mut metas) = (SmallVec::new(), SmallVec::new());
+        for t in inputs {
+            parents.push(if tracked(t) { t.storage().origin.clone() } else { None });
+            metas.push(meta(t));
+        }
+        Arc::new(Node { id: TensorId::new(), op, parents, metas, saved, kept })
     };
     let smooth = kept.filter(|_| results.iter().any(|t| inexact(t.dtype())));
     let through = smooth.map(|kept| node(Op::Prim(prim.clone()), kept));
@@ -341,5 +348,8 @@ fn record<R: Runtime>(
         let edge = node.map(|node| Edge { node: node.clone(), slot: slot as u32 });
         on_tape(t, edge)
     };
-    results.into_iter().enumerate().map(origin).collect()
+    match results.len() {
+        1 => results.into_iter().map(|t| origin((0, t))).collect(),
+        _ => results.into_iter().enumerate().map(origin).collect(),
+    }
 }

@@ -75,7 +75,7 @@ pub enum Prim {
 
 /// An element-wise expression applied to operands. Some of its arguments are bound to scalars; the others are the
 /// operands, in order, broadcast against each other.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(PartialEq, Debug)]
 pub struct Map {
     /// The expression.
     pub op: MapOp,
@@ -83,6 +83,14 @@ pub struct Map {
     pub binds: SmallVec<[Bind; 3]>,
     /// For an expression without operands: the shape to fill.
     pub create: Option<Shape>,
+}
+
+impl Clone for Map {
+    // By bytes; the derived one goes through an iterator.
+    #[inline]
+    fn clone(&self) -> Self {
+        Map { op: self.op.clone(), binds: SmallVec::from_slice(&self.binds), create: self.create.clone() }
+    }
 }
 
 /// A row of the table, or any expression.

@@ -11,21 +11,23 @@ use numr_core::scalar::expr::Expr;
 use numr_core::scalar::graph::{Class, Graph};
 use numr_core::{Error, Lit, Result, Runtime, Tensor};
 use smallvec::{SmallVec, smallvec};
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// Masks over the arguments and the results have 64 bits.
 const MOST: usize = 64;
 
-/// The pull-back; that of a row is found without a lock.
-fn pull(op: &MapOp, needed: u64, given: u64) -> Arc<Derivative> {
+/// The pull-back; that of a row is found without a lock or a count.
+fn pull(op: &MapOp, needed: u64, given: u64) -> Cow<'static, Arc<Derivative>> {
     const SETS: usize = 8;
     static ROWS: [[OnceLock<Arc<Derivative>>; SETS]; Row::ALL.len()] =
         [const { [const { OnceLock::new() }; SETS] }; Row::ALL.len()];
     match op {
         MapOp::Row(row) if needed < SETS as u64 && given == 1 => {
-            ROWS[*row as usize][needed as usize].get_or_init(|| row.graph().vjp(needed, given)).clone()
+            let row_of = &ROWS[*row as usize][needed as usize];
+            Cow::Borrowed(row_of.get_or_init(|| row.graph().vjp(needed, given)))
         }
-        op => op.graph().vjp(needed, given),
+        op => Cow::Owned(op.graph().vjp(needed, given)),
     }
 }
 
