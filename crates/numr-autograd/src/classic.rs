@@ -1,7 +1,7 @@
 //! The call surface of numr 0.5 for gradients: each function is one line that calls the op. No arithmetic, no rule, and
 //! new work never starts here.
 //!
-//! [`Var`] is a tensor on the tape, so a program may mix both surfaces: everything that a tensor has, a `Var` has. What is
+//! [`var::Var`] is a tensor on the tape, so a program may mix both surfaces: everything that a tensor has, a `Var` has. What is
 //! different from 0.5 is what was wrong there: gradients of gradients see the inputs, not constants.
 
 pub mod backward;
