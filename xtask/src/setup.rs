@@ -1,4 +1,5 @@
-//! What tests need and cargo does not bring: the NVRTC library, from its PyPI wheel, into `target/`.
+//! What tests need and cargo does not bring: the NVRTC library, from its PyPI wheel, into `target/`; a Vulkan driver for
+//! the WebGPU tests, Mesa's software one where the machine has none.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,9 @@ const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.9.86";
 
 /// Fetches everything and prints how to use it by hand.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
+    if vulkan(sh)? {
+        println!("Vulkan: there is a driver");
+    }
     match nvrtc(sh)? {
         Some(path) => {
             println!("export NUMR_NVRTC={} LD_LIBRARY_PATH={}", path.display(), search_path(sh, &path).display());
@@ -17,6 +21,38 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
         None => println!("no NVRTC wheel for this operating system: its tests will be skipped"),
     }
     Ok(())
+}
+
+/// Is there a Vulkan driver, found or installed? Where it can be neither, a line says what to install.
+pub(crate) fn vulkan(sh: &Shell) -> Result<bool> {
+    if !cfg!(target_os = "linux") {
+        return Ok(true); // Metal and DirectX 12 come with the system.
+    }
+    let found = || {
+        let folders = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d"];
+        let has_driver = |folder| sh.read_dir(folder).is_ok_and(|files| !files.is_empty());
+        sh.var_os("VK_DRIVER_FILES").is_some() || folders.into_iter().any(has_driver)
+    };
+    if found() {
+        return Ok(true);
+    }
+    let install = || -> Result<()> {
+        // The lists of a fresh machine are empty or old.
+        cmd!(sh, "apt-get -qq update").quiet().ignore_status().run()?;
+        let mute = sh.push_env("DEBIAN_FRONTEND", "noninteractive");
+        cmd!(sh, "apt-get -qq install -y --no-install-recommends mesa-vulkan-drivers libvulkan1")
+            .ignore_stdout()
+            .run()?;
+        drop(mute);
+        Ok(())
+    };
+    if install().is_ok() && found() {
+        return Ok(true);
+    }
+    println!(
+        "no Vulkan driver: WebGPU tests are skipped (on Debian, as root: apt-get install mesa-vulkan-drivers libvulkan1)"
+    );
+    Ok(false)
 }
 
 /// `LD_LIBRARY_PATH` with the folder of a library first.

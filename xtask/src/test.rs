@@ -13,13 +13,18 @@ const EXAMPLES: [&str; 5] = ["tour", "hessian", "fuse", "custom_gradient", "devi
 pub(crate) fn all(sh: &Shell) -> Result<()> {
     let mut steps = Steps::default();
     let mut env = vec![sh.push_env("CARGO_INCREMENTAL", "0")];
+    let mut required = vec![];
     steps.run("setup", || {
         if let Some(library) = setup::nvrtc(sh)? {
             println!("NVRTC: {}", library.display());
             env.push(sh.push_env("LD_LIBRARY_PATH", setup::search_path(sh, &library)));
             env.push(sh.push_env("NUMR_NVRTC", library));
-            env.push(sh.push_env("NUMR_REQUIRE", "nvrtc"));
+            required.push("nvrtc");
         }
+        if setup::vulkan(sh)? {
+            required.push("wgpu");
+        }
+        env.push(sh.push_env("NUMR_REQUIRE", required.join(",")));
         Ok(())
     });
     lint::all(sh, &mut steps);

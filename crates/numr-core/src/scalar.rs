@@ -157,6 +157,11 @@ macro_rules! float {
             fn to_int(self) -> Self::Bits;
             /// The number nearest to an integer.
             fn from_int(i: Self::Bits) -> Self;
+            /// The number as it was computed: a compiler that re-associates arithmetic may not look through it.
+            #[inline(always)]
+            fn keep(self) -> Self {
+                self
+            }
             /// √x, correctly rounded.
             fn sqrt(self) -> Self;
             /// The integer below.

@@ -179,6 +179,7 @@ fn float_un<F: Lane + Float<Bits: Lane>>(u: Un, v: Lit) -> Lit {
     let y = match u {
         Un::Neg => -x,
         Un::Abs => x.abs(),
+        Un::Keep => x,
         Un::Sqrt => x.sqrt(),
         Un::Floor => x.floor(),
         Un::Ceil => x.ceil(),

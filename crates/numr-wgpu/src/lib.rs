@@ -1,22 +1,37 @@
-//! The WebGPU backend of numr. It is not written yet: the crate holds its place in the workspace and says so when asked.
+//! The WebGPU backend of numr: every GPU that Vulkan, Metal or DirectX 12 reaches.
+//!
+//! Kernels are WGSL text around bodies that `numr-core` prints. A launch is recorded, not submitted: batches go to the
+//! queue when they are long enough or when someone waits. What a device lacks (`f64`, 64-bit integers) and what is not
+//! written yet says so in [`numr_core::Runtime::supports`].
 
-#![forbid(unsafe_code)]
+mod context;
+mod contract;
+mod copy;
+mod fold;
+mod index;
+mod kernel;
+mod launch;
+mod map;
+mod memory;
+mod runtime;
+mod sort;
 
-use numr_core::{Error, Result};
+pub use memory::Buffer;
+pub use runtime::{WgpuClient, WgpuDevice, WgpuRuntime};
 
-/// The names of the WebGPU devices of this machine.
+use numr_core::Result;
+
+/// The names of the WebGPU devices of this machine, in the order of their numbers: discrete GPUs first, software last.
 ///
-/// **Errors**: always [`Error::Unsupported`], until the backend exists.
+/// # Errors
+/// `Error::Unsupported` if there is none.
 ///
 /// ```
-/// let error = numr_wgpu::devices().unwrap_err();
-/// assert!(error.to_string().contains("not there yet"));
+/// match numr_wgpu::devices() {
+///     Ok(names) => assert!(!names.is_empty()),
+///     Err(error) => assert!(error.to_string().contains("no adapter")),
+/// }
 /// ```
 pub fn devices() -> Result<Vec<String>> {
-    Err(Error::Unsupported {
-        op: "devices",
-        dtype: None,
-        device: "wgpu".to_owned(),
-        reason: "the WebGPU backend is not there yet; use \"cpu\"".into(),
-    })
+    context::names()
 }

@@ -32,6 +32,11 @@ macro_rules! on {
                 type $B = numr_cpu::CpuRuntime;
                 $body
             }
+            #[cfg(feature = "wgpu")]
+            Device::Wgpu($d) => {
+                type $B = numr_wgpu::WgpuRuntime;
+                $body
+            }
         }
     };
 }
@@ -69,7 +74,20 @@ macro_rules! backends {
                 let device = Device::$V(tensor.device().clone());
                 Tensor::from_storage(storage, tensor.layout().clone(), tensor.dtype(), device)
             }
+
+            fn storage(storage: <$R as Runtime>::Storage) -> Storage {
+                Storage::$V(storage)
+            }
         })*
+
+        fn same_storage(a: &Storage, b: &Storage) -> bool {
+            match (a, b) {
+                $($(#[$attr])*
+                (Storage::$V(a), Storage::$V(b)) => <$R>::same_storage(a, b),)*
+                #[allow(unreachable_patterns, reason = "with one backend there is one variant")]
+                _ => false,
+            }
+        }
     };
 }
 
@@ -77,10 +95,13 @@ macro_rules! backends {
 trait Inner: Runtime {
     fn unwrap(tensor: &Tensor<AnyRuntime>) -> Option<Tensor<Self>>;
     fn wrap(tensor: Tensor<Self>) -> Tensor<AnyRuntime>;
+    fn storage(storage: Self::Storage) -> Storage;
 }
 
 backends! {
     Cpu numr_cpu::CpuRuntime;
+    #[cfg(feature = "wgpu")]
+    Wgpu numr_wgpu::WgpuRuntime;
 }
 
 impl Device {
@@ -105,9 +126,11 @@ impl Device {
             "cpu" if index == 0 => Ok(Device::Cpu(numr_cpu::CpuDevice::new())),
             "cpu" => bad(format!("`{name}`: there is one CPU device, \"cpu\"")),
             "cuda" => Err(missing("cuda", cuda())),
-            "wgpu" => Err(missing("wgpu", wgpu())),
-            // A GPU backend that answers goes before the CPU here.
-            "auto" if number.is_none() => Ok(Device::Cpu(numr_cpu::CpuDevice::new())),
+            #[cfg(feature = "wgpu")]
+            "wgpu" => numr_wgpu::WgpuDevice::new(index).map(Device::Wgpu),
+            #[cfg(not(feature = "wgpu"))]
+            "wgpu" => Err(missing("wgpu", None)),
+            "auto" if number.is_none() => Ok(fastest()),
             _ => bad(format!("`{name}`: expected \"cpu\", \"cuda\", \"cuda:N\", \"wgpu\", \"wgpu:N\" or \"auto\"")),
         }
     }
@@ -115,7 +138,12 @@ impl Device {
     /// Every device of every backend that is compiled in; a backend without one says why.
     pub fn list() -> Vec<Result<Device>> {
         let mut all = vec![Ok(Device::Cpu(numr_cpu::CpuDevice::new()))];
-        all.extend([cuda(), wgpu()].into_iter().filter_map(|d| Some(Err(d?.err()?))));
+        all.extend(cuda().and_then(|d| Some(Err(d.err()?))));
+        #[cfg(feature = "wgpu")]
+        match numr_wgpu::devices() {
+            Ok(names) => all.extend((0..names.len()).map(|k| numr_wgpu::WgpuDevice::new(k).map(Device::Wgpu))),
+            Err(e) => all.push(Err(e)),
+        }
         all
     }
 }
@@ -128,12 +156,15 @@ fn cuda() -> Option<Result<Vec<String>>> {
     None
 }
 
-/// What the WebGPU backend says of its devices; nothing if it is not compiled in.
-fn wgpu() -> Option<Result<Vec<String>>> {
+/// A GPU that answers, else the CPU. A GPU that the CPU plays is not faster than the CPU.
+fn fastest() -> Device {
     #[cfg(feature = "wgpu")]
-    return Some(numr_wgpu::devices());
-    #[cfg(not(feature = "wgpu"))]
-    None
+    if let Ok(device) = numr_wgpu::WgpuDevice::new(0)
+        && device.is_hardware()
+    {
+        return Device::Wgpu(device);
+    }
+    Device::Cpu(numr_cpu::CpuDevice::new())
 }
 
 fn missing(backend: &'static str, answer: Option<Result<Vec<String>>>) -> Error {
@@ -203,9 +234,7 @@ impl Runtime for AnyRuntime {
     }
 
     fn upload(device: &Device, dtype: DType, bytes: &[u8]) -> Result<Storage> {
-        match device {
-            Device::Cpu(d) => Ok(Storage::Cpu(numr_cpu::CpuRuntime::upload(d, dtype, bytes)?)),
-        }
+        on!(device, |d, B| B::upload(d, dtype, bytes).map(B::storage))
     }
 
     fn download(tensor: &Tensor<Self>, bytes: &mut [u8]) -> Result<()> {
@@ -214,9 +243,7 @@ impl Runtime for AnyRuntime {
     }
 
     fn same_storage(a: &Storage, b: &Storage) -> bool {
-        match (a, b) {
-            (Storage::Cpu(a), Storage::Cpu(b)) => numr_cpu::CpuRuntime::same_storage(a, b),
-        }
+        same_storage(a, b)
     }
 
     fn synchronize(device: &Device) -> Result<()> {

@@ -275,12 +275,16 @@ fn empty_and_rank_0() -> Result<()> {
             assert_eq!(none.matmul(&rows)?.shape(), [0, 0]);
             assert_eq!(T::cat(&[&none, &of(&[1, 4])?, &none], 0)?.shape(), [1, 4]);
             assert_eq!(none.sort(1, false)?.shape(), [0, 4]);
-            assert_eq!(none.nonzero()?.shape(), [0, 2]);
+            let places = |t: &T| match t.nonzero() {
+                Err(Error::Unsupported { .. }) => Ok(None),
+                places => places.map(|p| Some(p.shape().to_vec())),
+            };
+            assert!(places(&none)?.is_none_or(|shape| shape == [0, 2]));
+            assert!(places(&number)?.is_none_or(|shape| shape == [1, 0]));
             assert_eq!(none.t()?.contiguous().shape(), [4, 0]);
             assert_eq!(all(&number.sum(.., false)?)?, [3.0]);
             assert_eq!(all(&number.cumsum(0)?)?, [3.0]);
             assert_eq!(all(&number.sort(0, true)?)?, [3.0]);
-            assert_eq!(number.nonzero()?.shape(), [1, 0]);
             assert_eq!(number.contiguous().shape(), [0usize; 0]);
             assert!(matches!(none.max(0, false), Err(Error::Shape { op: "max", .. })));
         }

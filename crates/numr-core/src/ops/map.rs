@@ -816,7 +816,9 @@ map_rows! {
         test -3.0..3.0, ulp 0, program;
     /// x moved toward 0 by lambda; 0 where |x| <= lambda.
     Softshrink softshrink(x: T, lambda: T) -> T where T: Scalar, in REAL {
-        T::select(x.gt(lambda), x - lambda, T::select(x.lt(-lambda), x + lambda, x * T::lit(0.0)))
+        // NaN stays.
+        let rest = T::select(x.ne(x), x, T::lit(0.0));
+        T::select(x.gt(lambda), x - lambda, T::select(x.lt(-lambda), x + lambda, rest))
     }
         d { |x, lambda| [
             one_if(x.gt(lambda) | x.lt(-lambda)),

@@ -247,6 +247,7 @@ fn step<'a>(node: &Node, e: Expr<'a>, value: &[Expr<'a>], d: &dyn Fn(Id) -> Opti
             let (g, x) = (d(a)?, v(a));
             Some(match u {
                 Un::Neg => -g,
+                Un::Keep => g,
                 // The subgradient 0 at the kink.
                 Un::Abs => {
                     mul(g, Expr::select(x.lt(lit(0.0)), lit(-1.0), Expr::select(lit(0.0).lt(x), lit(1.0), x * 0.0)))

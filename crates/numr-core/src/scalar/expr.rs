@@ -208,7 +208,7 @@ fn fold_un_in<F: Fold>(u: Un, l: Lit) -> Lit {
         (Un::ToInt, _) => return whole(x.to_int()),
         (Un::FromBits, _) => F::from_bits(i),
         (Un::FromInt, _) => F::from_int(i),
-        (Un::Real, _) => x,
+        (Un::Real | Un::Keep, _) => x,
         (Un::Neg, _) => -x,
         (Un::Abs, _) => x.abs(),
         (Un::Sqrt, _) => x.sqrt(),
@@ -401,6 +401,9 @@ macro_rules! functions {
             }
             fn from_int(i: Self) -> Self {
                 i.un(Un::FromInt)
+            }
+            fn keep(self) -> Self {
+                self.un(Un::Keep)
             }
             fn sqrt(self) -> Self {
                 self.un(Un::Sqrt)

@@ -43,6 +43,8 @@ names! {
         Abs = "abs",
         /// bitwise or logical not
         Not = "not",
+        /// the number, which a compiler may not look through
+        Keep = "keep",
         /// √x
         Sqrt = "sqrt",
         /// the integer below
@@ -128,7 +130,7 @@ impl Bin {
 impl Un {
     /// Is it defined for floating-point operands only (integers are cast first)?
     pub const fn is_float(self) -> bool {
-        matches!(self, Un::Math(_) | Un::Sqrt | Un::ToBits | Un::ToInt)
+        matches!(self, Un::Math(_) | Un::Keep | Un::Sqrt | Un::ToBits | Un::ToInt)
     }
 }
 

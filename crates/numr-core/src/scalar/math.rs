@@ -187,7 +187,7 @@ fn head<W: Width, T: Float>(x: T) -> T {
 /// a·b as an unevaluated sum of two numbers, by Dekker's products of halves; exact up to the last bit of the tail.
 #[inline(always)]
 fn two_prod<W: Width, T: Float>(a: T, b: T) -> (T, T) {
-    let p = a * b;
+    let p = (a * b).keep();
     let (a1, b1) = (head::<W, T>(a), head::<W, T>(b));
     let (a2, b2) = (a - a1, b - b1);
     (p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2)
@@ -226,7 +226,7 @@ fn scale<W: Width, T: Float>(p: T, n: T) -> T {
 #[inline(always)]
 fn reduce_exp<W: Width, T: Float>(x: T) -> (T, T) {
     let n = (x * T::lit(LOG2_E)).round();
-    (n, n.mul_add(T::lit(-W::LN2[1]), n.mul_add(T::lit(-W::LN2[0]), x)))
+    (n, n.mul_add(T::lit(-W::LN2[1]), n.mul_add(T::lit(-W::LN2[0]), x).keep()))
 }
 
 /// eʳ.
@@ -253,8 +253,8 @@ fn exp<W: Width, T: Float>(x: T) -> T {
 fn half_expm1<W: Width, T: Float>(x: T) -> T {
     let n = (x * T::lit(LOG2_E)).round();
     // r in two parts: next to n = ±1 the error of one would show twice.
-    let r0 = n.mul_add(T::lit(-W::LN2[0]), x);
-    let r = n.mul_add(T::lit(-W::LN2[1]), r0);
+    let r0 = n.mul_add(T::lit(-W::LN2[0]), x).keep();
+    let r = n.mul_add(T::lit(-W::LN2[1]), r0).keep();
     let r2 = n.mul_add(T::lit(-W::LN2[1]), r0 - r);
     let s = power::<W, T>(n, -1);
     s.mul_add((r * r).mul_add(horner(r, W::EXPM1), r2) + r, s - T::lit(0.5))
@@ -327,7 +327,7 @@ fn log1p<W: Width, T: Float>(x: T) -> T {
     let e = T::from_int(e);
     // 2^-e could be subnormal for the largest x, its fourfold is not.
     let s = power::<W, T>(-e, 2);
-    let f = s.mul_add(x * T::lit(0.25), s.mul_add(T::lit(0.25), -one));
+    let f = s.mul_add(x * T::lit(0.25), s.mul_add(T::lit(0.25), -one).keep());
     let y = log_edges(u, W::log_sum(e, f));
     T::select(x.abs().lt(T::lit(W::TINY)), x, y)
 }
@@ -340,8 +340,8 @@ type Angle<T> = (<T as Float>::Bits, T, T);
 fn reduce_bounded<W: Width, T: Float>(a: T) -> Angle<T> {
     let n = (a * T::lit(FRAC_2_PI)).round();
     let [p0, p1, p2, p3] = W::HALF_PI.map(|part| T::lit(-part));
-    let r0 = n.mul_add(p1, n.mul_add(p0, a));
-    let r = n.mul_add(p2, r0);
+    let r0 = n.mul_add(p1, n.mul_add(p0, a).keep()).keep();
+    let r = n.mul_add(p2, r0).keep();
     (low_bits::<W, T>(n, 0), r, n.mul_add(p3, n.mul_add(p2, r0 - r)))
 }
 
@@ -454,7 +454,7 @@ fn log2_parts<W: Width, T: Float>(x: T) -> (T, T) {
     let sum2 = m - (sum1 - c);
     let inverse = T::lit(1.0) / sum;
     let s1 = head::<W, T>(f * inverse);
-    let s2 = ((f - s1 * sum1) - s1 * sum2) * inverse;
+    let s2 = ((f - s1 * sum1).keep() - s1 * sum2) * inverse;
     let s = s1 + s2;
     let z = s * s;
     let linear = s1 * l(W::LOG2[0]);
@@ -474,7 +474,7 @@ fn log2<W: Width, T: Float>(x: T) -> T {
 fn log10<W: Width, T: Float>(x: T) -> T {
     let (high, tail) = log2_parts::<W, T>(x);
     let [c, rest] = W::LOG10_2.map(T::lit);
-    log_edges(x, high * c + high.mul_add(rest, tail * (c + rest)))
+    log_edges(x, (high * c).keep() + high.mul_add(rest, tail * (c + rest)))
 }
 
 /// m·8^k with m from 1 to 8: a cubic start, then y·∛(m/y³) from the series in r = m/y³ - 1, where the last y is so short
@@ -508,13 +508,13 @@ fn erfc<W: Width, T: Float>(x: T) -> T {
     let t = one / shifted;
     let [p, q] = W::ERFCX;
     let (c, part) = (T::lit(0.625), horner(t, p) / horner(t, q));
-    let top = c + part;
+    let top = (c + part).keep();
     let factor = top / shifted;
     let a1 = head::<W, T>(a);
     let (square, rest) = (a1 * a1, (a - a1) * (a + a1));
     let n = ((square + rest) * T::lit(-LOG2_E)).round();
-    let (r1, r2) = (n.mul_add(T::lit(-W::LN2[0]), -square), n.mul_add(T::lit(-W::LN2[1]), -rest));
-    let r = r1 + r2;
+    let (r1, r2) = (n.mul_add(T::lit(-W::LN2[0]), -square).keep(), n.mul_add(T::lit(-W::LN2[1]), -rest));
+    let r = (r1 + r2).keep();
     // The factor times eʳ, its product with r exact: what factor·(x + ½) lacks of `top`, which is 0.6 or near it, and `top` and r of
     // their sums goes into the exponent.
     let (product, tail) = two_prod::<W, T>(factor, a);
@@ -540,7 +540,7 @@ fn pow<W: Width, T: Float>(x: T, y: T) -> T {
     let e1 = head::<W, T>(e);
     let (p, p2) = (e1 * l1, (e - e1).mul_add(l1, e * l2));
     let n = at_least(at_most(p + p2, W::POW_RANGE[1]), W::POW_RANGE[0]).round();
-    let r = at_least(at_most((p - n) + p2, 1.0), -1.0);
+    let r = at_least(at_most((p - n).keep() + p2, 1.0), -1.0);
     let size = scale::<W, T>(r.mul_add(horner(r, W::EXP2), one), n);
 
     let (null, infinite) = (a.eq(zero), a.eq(infinity));

@@ -401,7 +401,7 @@ impl Builder {
             },
             Un::Sqrt if d.is_complex() => return self.complex(&[a], |v| Some(complex::sqrt(v[0]))).map(Val::Id),
             Un::Math(f) if d.is_complex() => return self.complex(&[a], |v| complex::function(f, v[0])).map(Val::Id),
-            Un::Sqrt | Un::Math(_) => d,
+            Un::Keep | Un::Sqrt | Un::Math(_) => d,
         };
         Ok(Val::Id(self.push(Op::Un(u), out, &[a])))
     }

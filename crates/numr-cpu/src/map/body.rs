@@ -340,6 +340,7 @@ pub(super) fn un(u: Un, dtype: DType) -> Option<Kernel> {
         Un::Not => with!(whole unsigned(d), T => kernel::<Not<T>>()),
         Un::Neg => with!(number unsigned(d), T => kernel::<Neg<T>>()),
         Un::Abs => with!(number d, T => kernel::<Abs<T>>()),
+        Un::Keep => Some(copy(d.size_in_bytes())),
         Un::Sqrt => with!(real d, T => kernel::<Sqrt<T>>()),
         Un::Floor => with!(real d, T => kernel::<Floor<T>>()),
         Un::Ceil => with!(real d, T => kernel::<Ceil<T>>()),

@@ -9,7 +9,8 @@ use super::{Width, finite, flip, horner, int, odd_tail, reduce, two_prod};
 pub(super) fn tan<W: Width, T: Float>(x: T) -> T {
     let (a, one) = (x.abs(), T::lit(1.0));
     let (quadrant, r, r2) = reduce::<W, T>(a);
-    let (r, r2) = (r + r2, (r - (r + r2)) + r2);
+    let sum = (r + r2).keep();
+    let (r, r2) = (sum, (r - sum) + r2);
     let z = r * r;
     let odd = (quadrant & int::<T>(1)).ne(int::<T>(0));
     let [p, q] = W::TAN;
@@ -25,7 +26,7 @@ pub(super) fn tan<W: Width, T: Float>(x: T) -> T {
 #[inline(always)]
 fn from_half_pi<W: Width, T: Float>(v: T, t: T) -> T {
     let [half, rest] = W::HALF_PI_2.map(T::lit);
-    let d = half - v;
+    let d = (half - v).keep();
     d + (((half - d) - v) - (t - rest))
 }
 

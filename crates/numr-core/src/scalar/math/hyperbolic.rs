@@ -50,7 +50,7 @@ fn log_of_sum<W: Width, T: Float>(a: T, s: T) -> T {
     let e = T::from_int(e);
     let unit = power::<W, T>(-e, 2);
     let quarter = T::lit(0.25);
-    let f = unit.mul_add(a * quarter, unit.mul_add(s * quarter, T::lit(-1.0)));
+    let f = unit.mul_add(a * quarter, unit.mul_add(s * quarter, T::lit(-1.0)).keep());
     W::log_sum(e + T::select(large, T::lit(1.0), T::lit(0.0)), f)
 }
 

@@ -205,6 +205,8 @@ impl Language for Cuda {
         let float = held.is_float();
         let suffix = if held == DType::F32 { "f" } else { "" };
         match u {
+            // Nothing is re-associated here.
+            Un::Keep => a.to_owned(),
             Un::Neg if float => format!("-{a}"),
             Un::Abs if float => format!("fabs{suffix}({a})"),
             Un::Round => format!("rint{suffix}({a})"),

@@ -6,6 +6,10 @@
 //# raw f32 f64
 fn numr_raw_$T(bits: $U) -> $T { return bitcast<$T>(bits); }
 
+// The number through its bits and a word that is 0, which the compiler does not know: the number of elements is below 2³¹.
+//# keep f32 f64
+fn numr_keep_$T(a: $T) -> $T { return bitcast<$T>(bitcast<$U>(a) ^ $U(numr_l.v[0].x >> 31u)); }
+
 //# nan f32
 fn numr_nan_f32(a: f32) -> bool { return (bitcast<u32>(a) & 0x7fffffffu) > 0x7f800000u; }
 

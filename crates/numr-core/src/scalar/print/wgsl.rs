@@ -43,16 +43,23 @@ impl Shader {
     }
 }
 
-/// The steps of a program, for a kernel of one's own, and the functions that they call. `numr_a{k}` are the arguments in
-/// [`register`] types; `numr_i` and `numr_c{axis}`, i32, the index and coordinates.
+/// The steps of a program, for a kernel of one's own. `numr_a{k}` are the arguments in [`register`] types; `numr_i` and
+/// `numr_c{axis}`, i32, the index and coordinates. They call what [`functions`] defines.
 ///
 /// # Errors
-/// `Error::Unsupported` for an elementary function of complex numbers.
-pub fn steps(program: &Program) -> Result<(Body, String)> {
-    let body = body::<Wgsl>(program)?;
+/// None that a typed program can cause.
+pub fn steps(program: &Program) -> Result<Body> {
+    body::<Wgsl>(program)
+}
+
+/// The definitions of what a text calls by names of this module.
+///
+/// # Errors
+/// As [`steps`].
+pub fn functions(text: &str) -> Result<String> {
     let mut functions = Functions::default();
-    functions.require::<Wgsl>(&body.text)?;
-    Ok((body, functions.text))
+    functions.require::<Wgsl>(text)?;
+    Ok(functions.text)
 }
 
 /// A map kernel with the entry point [`ENTRY`].
@@ -164,9 +171,7 @@ pub fn map(kernel: &MapKernel<'_>) -> Result<Shader> {
         body.text,
         values.join(", "),
     );
-    let mut functions = Functions::default();
-    functions.require::<Wgsl>(&text)?;
-    let source = format!("{}{text}", functions.text);
+    let source = format!("{}{text}", functions(&text)?);
     let has = |ty: &str| source.contains(ty);
     Ok(Shader { f64: has("f64"), int64: has("i64") || has("u64"), elements: elements as u32, source })
 }
@@ -307,6 +312,7 @@ impl Language for Wgsl {
         match u {
             Un::Neg if d.is_int() => Self::narrow(d, format!("{held}(0) - {a}")),
             Un::Neg => format!("-{a}"),
+            Un::Keep => format!("numr_keep_{held}({a})"),
             Un::Abs if d.is_complex() => format!("numr_abs_{d}({a})"),
             Un::Not if d.is_bool() => format!("!{a}"),
             Un::Not => Self::narrow(d, format!("~{a}")),

@@ -1,0 +1,230 @@
+//! Folds over axes, and running folds.
+//!
+//! A fold is a chain of launches. In each, an invocation folds `STEP` elements at most, in order, so that neighbours read
+//! neighbours; the next launch folds what is left. The order follows from the sizes alone, so results are the same run
+//! after run, and an error grows by `STEP` roundings a launch.
+
+use crate::context::Context;
+use crate::kernel::{Builder, WORDS, Words};
+use crate::launch::{Key, Launch};
+use crate::map::contiguous;
+use crate::memory::Buffer;
+use crate::runtime::{WgpuRuntime, axes_of, tensor};
+use numr_core::prim::{Meta, Reduce, ReduceOp, Scan, ScanOp};
+use numr_core::runtime::Support;
+use numr_core::scalar::Scalar;
+use numr_core::scalar::expr::Expr;
+use numr_core::{DType, Lit, Result, Shape, Tensor};
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// Elements that an invocation folds at most.
+const STEP: usize = 64;
+
+/// What a fold is taken in, and what it is stored as in the end.
+fn dtypes(op: ReduceOp, dtype: DType) -> (DType, DType) {
+    match op {
+        ReduceOp::Sum | ReduceOp::Prod if dtype.is_unsigned_int() => (DType::U64, DType::U64),
+        ReduceOp::Sum | ReduceOp::Prod if dtype.is_int() || dtype.is_bool() => (DType::I64, DType::I64),
+        ReduceOp::Sum | ReduceOp::Prod => (dtype.compute(), dtype),
+        ReduceOp::Max | ReduceOp::Min => (dtype, dtype),
+        ReduceOp::Any | ReduceOp::All => (DType::Bool, DType::Bool),
+        ReduceOp::ArgMax | ReduceOp::ArgMin => (dtype, DType::I64),
+    }
+}
+
+pub(crate) fn supports(context: &Context, op: ReduceOp, dtypes_: &[DType]) -> Support {
+    let (acc, to) = dtypes(op, dtypes_[0]);
+    match context.lacks(acc).or(context.lacks(to)) {
+        Some(reason) => Support::No { reason: reason.into() },
+        None => Support::Native,
+    }
+}
+
+fn of_scan(op: ScanOp) -> ReduceOp {
+    match op {
+        ScanOp::Sum => ReduceOp::Sum,
+        ScanOp::Prod => ReduceOp::Prod,
+        ScanOp::Max => ReduceOp::Max,
+        ScanOp::Min => ReduceOp::Min,
+    }
+}
+
+pub(crate) fn supports_scan(context: &Context, op: ScanOp, dtypes: &[DType]) -> Support {
+    supports(context, of_scan(op), dtypes)
+}
+
+/// Two as one.
+fn join<'a>(op: ReduceOp, a: Expr<'a>, b: Expr<'a>) -> Expr<'a> {
+    match op {
+        ReduceOp::Sum => a + b,
+        ReduceOp::Prod => a * b,
+        ReduceOp::Max => a.max(b),
+        ReduceOp::Min => a.min(b),
+        ReduceOp::Any => a | b,
+        ReduceOp::All => a & b,
+        // Does the later one win?
+        ReduceOp::ArgMax => !a.ne(a) & (b.ne(b) | a.lt(b)),
+        ReduceOp::ArgMin => !a.ne(a) & (b.ne(b) | b.lt(a)),
+    }
+}
+
+/// The fold of nothing.
+fn neutral(op: ReduceOp) -> Lit {
+    match op {
+        ReduceOp::Prod => Lit::Int(1),
+        ReduceOp::All => Lit::Bool(true),
+        _ => Lit::Int(0),
+    }
+}
+
+pub(crate) fn reduce(
+    device: &Arc<Context>,
+    r: &Reduce,
+    x: &Tensor<WgpuRuntime>,
+    out: &Meta,
+) -> Result<Tensor<WgpuRuntime>> {
+    let count = out.shape.numel().unwrap_or(usize::MAX);
+    let kept: SmallVec<[usize; 8]> = (0..x.ndim()).filter(|k| !r.axes.contains(k)).collect();
+    let n: usize = r.axes.iter().map(|&k| x.shape()[k]).product();
+    if n == 0 || count == 0 {
+        return Tensor::try_full(&out.shape, neutral(r.op), out.dtype, x.device());
+    }
+    let ((outer, outer_strides), (inner, inner_strides)) = (axes_of(x, &kept), axes_of(x, &r.axes));
+    let (acc, to) = dtypes(r.op, x.dtype());
+    if matches!(r.op, ReduceOp::ArgMax | ReduceOp::ArgMin) {
+        return arg(device, r.op, x, [(&outer, &outer_strides), (&inner, &inner_strides)], n, out);
+    }
+    // A launch folds elements `part, part + parts, ..` of each result's `left` ones.
+    let (mut left, mut from, mut source) = (n, x.dtype(), x.storage().clone());
+    loop {
+        let parts = left.div_ceil(STEP);
+        let to = if parts == 1 { to } else { acc };
+        let total = count.saturating_mul(parts);
+        let result = Buffer::new(device, total.saturating_mul(to.size_in_bytes()))?;
+        let words = Words::new("reduce", total)?.number(parts)?.number(left)?;
+        // Where results begin, then where the elements of one lie.
+        let words = if left == n {
+            words.layout(x.layout().offset(), &outer, &outer_strides)?
+        } else {
+            words.layout(0, &[count], &[left as isize])?
+        };
+        let second = words.v.len();
+        let words =
+            if left == n { words.layout(0, &inner, &inner_strides)? } else { words.layout(0, &[left], &[1])? };
+        let mut words = words.finish();
+        words[WORDS - 1] = second as u32;
+        let launch = Launch { op: "reduce", inputs: &[&source], outputs: &[&result], words: &words, flag: false };
+        let op = r.op;
+        device.launch(Key::Fold { op, from, acc, to }, &launch, || {
+            let body = format!(
+                "let parts = numr_word(1u);\nlet left = numr_word(2u);\nlet inner = numr_word({}u);\n\
+                 let base = numr_at(i / parts, 3u);\nlet part = i % parts;\n\
+                 var acc = numr_first(numr_get0(base + numr_at(part, inner)));\n\
+                 for (var k = part + parts; k < left; k += parts) {{\n\
+                 acc = numr_join(acc, numr_first(numr_get0(base + numr_at(k, inner))));\n}}\n\
+                 numr_put0(i, numr_last(acc));\n",
+                WORDS - 1
+            );
+            Builder::new(&[from], &[to])
+                .function("numr_first", &[from], acc, |a| a[0])?
+                .function("numr_join", &[acc, acc], acc, |a| join(op, a[0], a[1]))?
+                .function("numr_last", &[acc], to, |a| a[0])?
+                .finish(WORDS, &body)
+        })?;
+        if parts == 1 {
+            return Ok(tensor(device, result, out));
+        }
+        (left, from, source) = (parts, acc, result);
+    }
+}
+
+type Axes<'a> = (&'a SmallVec<[usize; 8]>, &'a SmallVec<[isize; 8]>);
+
+/// Where the extreme is: one invocation a result.
+fn arg(
+    device: &Arc<Context>,
+    op: ReduceOp,
+    x: &Tensor<WgpuRuntime>,
+    [outer, inner]: [Axes<'_>; 2],
+    n: usize,
+    out: &Meta,
+) -> Result<Tensor<WgpuRuntime>> {
+    let count = out.shape.numel().unwrap_or(usize::MAX);
+    let result = Buffer::new(device, count.saturating_mul(out.dtype.size_in_bytes()))?;
+    let words = Words::new("argmax", count)?.number(n)?.layout(x.layout().offset(), outer.0, outer.1)?;
+    let second = words.v.len();
+    let mut words = words.layout(0, inner.0, inner.1)?.finish();
+    words[WORDS - 1] = second as u32;
+    let launch = Launch { op: "argmax", inputs: &[x.storage()], outputs: &[&result], words: &words, flag: false };
+    let from = x.dtype();
+    device.launch(Key::Arg { op, from }, &launch, || {
+        let body = format!(
+            "let n = numr_word(1u);\nlet inner = numr_word({}u);\nlet base = numr_at(i, 2u);\n\
+             var best = numr_get0(base + numr_at(0u, inner));\nvar place = 0u;\n\
+             for (var k = 1u; k < n; k++) {{\nlet value = numr_get0(base + numr_at(k, inner));\n\
+             if numr_later(best, value) {{ best = value; place = k; }}\n}}\n\
+             numr_put0(i, i64(place));\n",
+            WORDS - 1
+        );
+        Builder::new(&[from], &[DType::I64])
+            .function("numr_later", &[from, from], DType::Bool, |a| join(op, a[0], a[1]))?
+            .finish(WORDS, &body)
+    })?;
+    Ok(tensor(device, result, out))
+}
+
+/// One invocation a line, in order.
+pub(crate) fn scan(
+    device: &Arc<Context>,
+    s: &Scan,
+    x: &Tensor<WgpuRuntime>,
+    out: &Meta,
+) -> Result<Tensor<WgpuRuntime>> {
+    let n = x.shape()[s.axis];
+    let meta = Meta { shape: x.layout().shape().clone(), dtype: x.dtype() };
+    let x = contiguous(device, x, &meta)?;
+    let result = Buffer::new(device, x.numel().saturating_mul(out.dtype.size_in_bytes()))?;
+    let step: usize = x.shape()[s.axis + 1..].iter().product();
+    let lines = x.numel().checked_div(n).unwrap_or(0);
+    let words = Words::new("scan", lines)?.number(n)?.number(step)?;
+    let words = words.number(usize::from(s.reverse))?.number(usize::from(s.exclusive))?.finish();
+    let launch = Launch { op: "scan", inputs: &[x.storage()], outputs: &[&result], words: &words, flag: false };
+    let op = of_scan(s.op);
+    let (acc, to) = dtypes(op, x.dtype());
+    let from = x.dtype();
+    device.launch(Key::Scan { op: s.op, from, acc, to }, &launch, || {
+        let body = "let n = numr_word(1u);\nlet step = numr_word(2u);\nlet back = numr_word(3u) != 0u;\n\
+                    let exclusive = numr_word(4u) != 0u;\n\
+                    let base = (i / step) * n * step + i % step;\n\
+                    var acc = numr_first(numr_get0(base));\n\
+                    for (var j = 0u; j < n; j++) {\n\
+                    let at = base + select(j, n - 1u - j, back) * step;\n\
+                    let value = numr_first(numr_get0(at));\n\
+                    if exclusive {\n\
+                    if j == 0u { acc = numr_empty(value); }\n\
+                    numr_put0(at, numr_last(acc));\nacc = numr_join(acc, value);\n\
+                    } else {\n\
+                    if j == 0u { acc = value; } else { acc = numr_join(acc, value); }\n\
+                    numr_put0(at, numr_last(acc));\n}\n}\n";
+        let empty = match (op, acc.is_float()) {
+            (ReduceOp::Prod, _) => 1.0,
+            (ReduceOp::Max, true) => f64::NEG_INFINITY,
+            (ReduceOp::Min, true) => f64::INFINITY,
+            (ReduceOp::Max, false) => acc.min_value(),
+            (ReduceOp::Min, false) => acc.max_value(),
+            _ => 0.0,
+        };
+        Builder::new(&[from], &[to])
+            .function("numr_first", &[from], acc, |a| a[0])?
+            .function("numr_join", &[acc, acc], acc, |a| join(op, a[0], a[1]))?
+            // A choice between equals, so that the constant has a node to be cast.
+            .function("numr_empty", &[acc], acc, |a| {
+                let empty = Expr::lit(empty);
+                Expr::select(a[0].eq(a[0]), empty, empty)
+            })?
+            .function("numr_last", &[acc], to, |a| a[0])?
+            .finish(WORDS, body)
+    })?;
+    Ok(tensor(device, result, &Meta { shape: Shape::from(x.shape()), dtype: out.dtype }))
+}

@@ -1,0 +1,284 @@
+//! Launches: a cache of pipelines, and the batch of dispatches that waits to be submitted.
+
+use crate::context::{Context, locked, said};
+use crate::memory::Buffer;
+use numr_core::prim::{ReduceOp, ScanOp, ScatterOp};
+use numr_core::scalar::print::Access;
+use numr_core::scalar::program::Program;
+use numr_core::{DType, Error, Result};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// Names a kernel; everything that its text depends on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Key {
+    Map { program: ByAddress, scalars: u32, access: Access },
+    Put(DType),
+    Fold { op: ReduceOp, from: DType, acc: DType, to: DType },
+    Arg { op: ReduceOp, from: DType },
+    Scan { op: ScanOp, from: DType, acc: DType, to: DType },
+    Gather(DType),
+    Scatter { op: ScatterOp, dtype: DType },
+    Contract { from: DType, right: DType, acc: DType, to: DType },
+    SortStart,
+    SortStep(DType),
+    SortRead(DType),
+}
+
+/// A program by its address, which it keeps alive: programs are interned.
+#[derive(Clone, Debug)]
+pub(crate) struct ByAddress(pub(crate) Arc<Program>);
+
+impl PartialEq for ByAddress {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for ByAddress {}
+
+impl Hash for ByAddress {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+/// The text of a kernel: bindings are read-only buffers, then results, then the uniform words.
+pub(crate) struct Text {
+    pub(crate) source: String,
+    pub(crate) entry: &'static str,
+    /// Elements of the launch that a workgroup does.
+    pub(crate) per_group: u32,
+}
+
+/// A compiled kernel.
+#[derive(Clone)]
+pub(crate) struct Kernel {
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+    per_group: u32,
+}
+
+/// Compiled kernels by key.
+#[derive(Default)]
+pub(crate) struct Pipelines(HashMap<Key, Kernel>);
+
+/// Bytes of uniform words in a batch.
+const RING: usize = 1 << 18;
+/// Dispatches in a batch.
+const BATCH: usize = 128;
+/// Invocations in a workgroup of our own kernels.
+pub(crate) const GROUP: u32 = 64;
+
+/// Dispatches that wait.
+pub(crate) struct Pending {
+    /// The pass goes before the encoder that it writes to.
+    pass: Option<wgpu::ComputePass<'static>>,
+    encoder: Option<wgpu::CommandEncoder>,
+    words: Vec<u8>,
+    ring: wgpu::Buffer,
+    dispatches: usize,
+    /// An index that is out of range raises it.
+    flag: wgpu::Buffer,
+    flagged: Option<&'static str>,
+}
+
+impl Pending {
+    pub(crate) fn new(device: &wgpu::Device) -> Pending {
+        let buffer = |size, usage| {
+            let usage = usage | wgpu::BufferUsages::COPY_DST;
+            device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
+        };
+        let ring = buffer(RING as u64, wgpu::BufferUsages::UNIFORM);
+        let flag = buffer(16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
+        Pending { pass: None, encoder: None, words: vec![], ring, dispatches: 0, flag, flagged: None }
+    }
+}
+
+/// One launch: so many elements, or none.
+pub(crate) struct Launch<'a> {
+    pub(crate) op: &'static str,
+    pub(crate) inputs: &'a [&'a Buffer],
+    pub(crate) outputs: &'a [&'a Buffer],
+    /// The uniform words; the first is the number of elements.
+    pub(crate) words: &'a [u32],
+    /// Is the flag of the device one more result?
+    pub(crate) flag: bool,
+}
+
+impl Context {
+    /// Records a launch of the kernel of this key, which `text` writes when it is first wanted.
+    ///
+    /// # Errors
+    /// A kernel that does not compile, and `Error::Argument` for more elements than an index reaches.
+    pub(crate) fn launch(&self, key: Key, launch: &Launch<'_>, text: impl FnOnce() -> Result<Text>) -> Result<()> {
+        let count = launch.words.first().copied().unwrap_or(0);
+        if count == 0 {
+            return Ok(());
+        }
+        let results = launch.outputs.len() + usize::from(launch.flag);
+        let kernel = self.kernel(key, launch.inputs.len(), results, launch.op, text)?;
+        let mut pending = locked(&self.pending);
+        let align = self.limits.min_uniform_buffer_offset_alignment as usize;
+        let size = (launch.words.len() * 4).next_multiple_of(16);
+        if pending.dispatches == BATCH || pending.words.len().next_multiple_of(align) + size > RING {
+            self.submit_all(&mut pending);
+        }
+        let at = pending.words.len().next_multiple_of(align);
+        pending.words.resize(at, 0);
+        launch.words.iter().for_each(|w| pending.words.extend(w.to_le_bytes()));
+        pending.words.resize(at + size, 0);
+        if launch.flag && pending.flagged.is_none() {
+            pending.flagged = Some(launch.op);
+        }
+
+        let Pending { pass, encoder, ring, flag, dispatches, .. } = &mut *pending;
+        let mut entries: SmallVec<[wgpu::BindGroupEntry<'_>; 8]> = SmallVec::new();
+        let whole = launch.inputs.iter().chain(launch.outputs).map(|b| &b.raw).chain(launch.flag.then_some(&*flag));
+        for (binding, raw) in (0..).zip(whole) {
+            entries.push(wgpu::BindGroupEntry { binding, resource: raw.as_entire_binding() });
+        }
+        let uniform =
+            wgpu::BufferBinding { buffer: ring, offset: at as u64, size: std::num::NonZeroU64::new(size as u64) };
+        let binding = entries.len() as u32;
+        entries.push(wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(uniform) });
+        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &kernel.layout,
+            entries: &entries,
+        });
+        let encoder = encoder.get_or_insert_with(|| self.device.create_command_encoder(&Default::default()));
+        let pass = pass.get_or_insert_with(|| encoder.begin_compute_pass(&Default::default()).forget_lifetime());
+        pass.set_pipeline(&kernel.pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        // No more than 65,535 workgroups along an axis.
+        let groups = count.div_ceil(kernel.per_group);
+        let x = groups.min(65_535);
+        pass.dispatch_workgroups(x, groups.div_ceil(x), 1);
+        *dispatches += 1;
+        Ok(())
+    }
+
+    fn kernel(
+        &self,
+        key: Key,
+        inputs: usize,
+        outputs: usize,
+        op: &'static str,
+        text: impl FnOnce() -> Result<Text>,
+    ) -> Result<Kernel> {
+        let mut pipelines = locked(&self.pipelines);
+        if let Some(kernel) = pipelines.0.get(&key) {
+            return Ok(kernel.clone());
+        }
+        let text = text()?;
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let descriptor =
+            wgpu::ShaderModuleDescriptor { label: Some(op), source: wgpu::ShaderSource::Wgsl(text.source.into()) };
+        // SAFETY: the text is ours: its loops end, and its indices stay within what the launch binds, because operands
+        // lie inside their storages and results are allocated for their shapes.
+        let module =
+            unsafe { self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
+        let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
+        let storage = |read_only| buffer(wgpu::BufferBindingType::Storage { read_only });
+        let types = std::iter::repeat_n(storage(true), inputs).chain(std::iter::repeat_n(storage(false), outputs));
+        let entries: Vec<_> = (0..)
+            .zip(types.chain([buffer(wgpu::BufferBindingType::Uniform)]))
+            .map(|(binding, ty)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty,
+                count: None,
+            })
+            .collect();
+        let layout =
+            self.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
+        let pipeline_layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: None,
+            bind_group_layouts: &[Some(&layout)],
+            ..Default::default()
+        });
+        let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(op),
+            layout: Some(&pipeline_layout),
+            module: &module,
+            entry_point: Some(text.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false,
+                ..Default::default()
+            },
+            cache: None,
+        });
+        if let Some(error) = pollster::block_on(scope.pop()) {
+            return Err(said(op, error));
+        }
+        let kernel = Kernel { pipeline, layout, per_group: text.per_group };
+        pipelines.0.insert(key, kernel.clone());
+        Ok(kernel)
+    }
+
+    /// Submits what waits.
+    pub(crate) fn submit(&self) {
+        self.submit_all(&mut locked(&self.pending));
+    }
+
+    fn submit_all(&self, pending: &mut Pending) {
+        pending.pass = None;
+        if let Some(encoder) = pending.encoder.take() {
+            self.queue.write_buffer(&pending.ring, 0, &pending.words);
+            self.queue.submit([encoder.finish()]);
+        }
+        pending.words.clear();
+        pending.dispatches = 0;
+    }
+
+    /// Records a copy behind what waits, and submits.
+    pub(crate) fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, size: u64) {
+        let mut pending = locked(&self.pending);
+        self.submit_all(&mut pending);
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(from, 0, to, 0, Some(size));
+        self.queue.submit([encoder.finish()]);
+    }
+
+    /// Submits what waits and waits for it.
+    ///
+    /// # Errors
+    /// What went wrong since someone asked last: faults of the device, and indices out of range.
+    pub(crate) fn wait(&self) -> Result<()> {
+        let (flag, staging) = {
+            let mut pending = locked(&self.pending);
+            self.submit_all(&mut pending);
+            let flag = pending.flagged.take();
+            let staging = flag.map(|_| {
+                let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
+                let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+                    label: None,
+                    size: 16,
+                    usage,
+                    mapped_at_creation: false,
+                });
+                let mut encoder = self.device.create_command_encoder(&Default::default());
+                encoder.copy_buffer_to_buffer(&pending.flag, 0, &staging, 0, Some(16));
+                encoder.clear_buffer(&pending.flag, 0, None);
+                self.queue.submit([encoder.finish()]);
+                staging.map_async(wgpu::MapMode::Read, .., |_| {});
+                staging
+            });
+            (flag, staging)
+        };
+        self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|e| said("synchronize", e))?;
+        self.check()?;
+        let (Some(op), Some(staging)) = (flag, staging) else { return Ok(()) };
+        let view = staging.get_mapped_range(..).map_err(|e| said("synchronize", e))?;
+        let words: SmallVec<[u32; 4]> =
+            view.as_chunks::<4>().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
+        match words[..] {
+            [0, ..] | [] => Ok(()),
+            [_, index, size, ..] => Err(Error::Index { op, index: i64::from(index as i32), size: size as usize }),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! The first things: every dtype goes there and back, and an index out of range comes to light when someone waits.
+
+use numr_core::{DType, Error, Tensor};
+use numr_wgpu::{WgpuDevice, WgpuRuntime};
+
+type T = Tensor<WgpuRuntime>;
+
+/// The first adapter; a printed skip, or a failure where `NUMR_REQUIRE` names `wgpu`.
+fn device() -> Option<WgpuDevice> {
+    match WgpuDevice::new(0) {
+        Ok(device) => Some(device),
+        Err(error) => {
+            let required = std::env::var("NUMR_REQUIRE").unwrap_or_default();
+            assert!(!required.split(',').any(|w| w.trim() == "wgpu"), "{error}");
+            eprintln!("SKIPPED: no wgpu: {error}");
+            None
+        }
+    }
+}
+
+#[test]
+fn there_and_back() {
+    let Some(device) = device() else { return };
+    let x = T::from_slice(&[1.0f32, -2.0, f32::INFINITY], &[3], &device);
+    assert_eq!(x.to_vec::<f32>(), [1.0, -2.0, f32::INFINITY]);
+    assert_eq!(x.add(&x).expect("add").to_vec::<f32>(), [2.0, -4.0, f32::INFINITY]);
+    let bytes = T::from_slice(&[1u8, 2, 255], &[3], &device);
+    assert_eq!(bytes.add(&bytes).expect("add").to_vec::<u8>(), [2, 4, 254]);
+    let m = T::from_slice(&[1i64, 2, 3, 4, 5, 6], &[2, 3], &device);
+    assert_eq!(m.t().expect("t").to_vec::<i64>(), [1, 4, 2, 5, 3, 6]);
+    let nothing = T::from_slice::<f32>(&[], &[0, 3], &device);
+    assert_eq!(nothing.exp().expect("exp").shape(), [0, 3]);
+}
+
+#[test]
+fn many_launches_and_many_threads() {
+    let Some(device) = device() else { return };
+    let work = |start: f32| {
+        let mut x = T::full(&[100], f64::from(start), DType::F32, &device);
+        for _ in 0..300 {
+            x = x.add(1.0).expect("add");
+        }
+        assert_eq!(x.to_vec::<f32>(), [start + 300.0; 100]);
+    };
+    std::thread::scope(|s| {
+        (0..3).for_each(|k| drop(s.spawn(move || work(k as f32 * 10.0))));
+    });
+}
+
+#[test]
+fn an_index_out_of_range() {
+    let Some(device) = device() else { return };
+    let x = T::from_slice(&[1.0f32, 2.0, 3.0], &[3], &device);
+    let index = T::from_slice(&[0i64, 3], &[2], &device);
+    let y = x.gather(0, &index).expect("it is not seen yet");
+    match y.try_to_vec::<f32>() {
+        Err(Error::Index { op: "gather", index: 3, size: 3 }) => {}
+        other => panic!("{other:?}"),
+    }
+    // The device goes on.
+    assert_eq!(x.mul(2.0).expect("mul").to_vec::<f32>(), [2.0, 4.0, 6.0]);
+}
+
+#[test]
+fn too_large() {
+    let Some(device) = device() else { return };
+    match T::try_zeros(&[1 << 40], DType::F32, &device) {
+        Err(Error::OutOfMemory { .. } | Error::Unsupported { .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(T::ones(&[2], DType::F32, &device).to_vec::<f32>(), [1.0, 1.0]);
+}
