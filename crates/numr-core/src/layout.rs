@@ -35,6 +35,7 @@ pub struct SliceRange {
 }
 
 /// Strides of row-major order. They saturate where no memory could hold the shape, and so never wrap.
+#[inline]
 fn row_major(shape: &[usize]) -> Strides {
     let mut strides = Strides::from_elem(1, shape.len());
     let mut step = 1usize;
@@ -59,6 +60,7 @@ impl Layout {
     ///
     /// `shape` must have passed [`Shape::try_numel`]; of one that would not, [`Layout::numel`] is `usize::MAX`, so that
     /// no allocation succeeds. [`Layout::try_contiguous`] checks.
+    #[inline]
     pub fn contiguous(shape: impl Into<Shape>) -> Layout {
         let shape = shape.into();
         Layout { strides: row_major(&shape), shape, offset: 0 }
@@ -103,26 +105,31 @@ impl Layout {
     }
 
     /// The sizes of the axes.
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// The strides of the axes, in elements.
+    #[inline]
     pub fn strides(&self) -> &Strides {
         &self.strides
     }
 
     /// Where the element of index 0 lies.
+    #[inline]
     pub fn offset(&self) -> usize {
         self.offset
     }
 
     /// The number of axes.
+    #[inline]
     pub fn ndim(&self) -> usize {
         self.shape.len()
     }
 
     /// The number of elements.
+    #[inline]
     pub fn numel(&self) -> usize {
         numel(&self.shape).unwrap_or(usize::MAX)
     }
@@ -133,6 +140,7 @@ impl Layout {
     }
 
     /// Whether the elements lie in row-major order without gaps, wherever the first lies.
+    #[inline]
     pub fn is_contiguous(&self) -> bool {
         let mut expected = 1isize;
         for (&d, &s) in self.shape.iter().zip(&self.strides).rev() {

@@ -35,6 +35,7 @@ macro_rules! per_axis {
                 Self(SmallVec::with_capacity(capacity))
             }
             /// One value for each of `len` axes.
+            #[inline]
             pub fn from_elem(value: $item, len: usize) -> Self {
                 Self(SmallVec::from_elem(value, len))
             }
@@ -51,6 +52,7 @@ macro_rules! per_axis {
                 self.0.insert(index, value);
             }
             /// All axes as a slice.
+            #[inline]
             pub fn as_slice(&self) -> &[$item] {
                 &self.0
             }
@@ -58,21 +60,25 @@ macro_rules! per_axis {
 
         impl Deref for $name {
             type Target = [$item];
+            #[inline]
             fn deref(&self) -> &[$item] {
                 &self.0
             }
         }
         impl DerefMut for $name {
+            #[inline]
             fn deref_mut(&mut self) -> &mut [$item] {
                 &mut self.0
             }
         }
         impl AsRef<[$item]> for $name {
+            #[inline]
             fn as_ref(&self) -> &[$item] {
                 &self.0
             }
         }
         impl From<&[$item]> for $name {
+            #[inline]
             fn from(items: &[$item]) -> Self {
                 Self(SmallVec::from_slice(items))
             }
@@ -169,6 +175,7 @@ impl Shape {
     }
 
     /// The number of elements, the product of all sizes (1 for a scalar); `None` if it exceeds `usize`.
+    #[inline]
     pub fn numel(&self) -> Option<usize> {
         numel(self)
     }
@@ -180,6 +187,7 @@ impl Shape {
 }
 
 /// The product of all sizes; `None` if it exceeds `usize`. A size of 0 makes it 0, whatever the others.
+#[inline]
 pub fn numel(shape: &[usize]) -> Option<usize> {
     if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d)) }
 }
