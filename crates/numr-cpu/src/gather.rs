@@ -308,31 +308,53 @@ where
 
 /// The row-major indices of the elements that are not zero.
 pub(crate) fn nonzero(x: &Tensor<CpuRuntime>, out: &Meta) -> Result<Tensor<CpuRuntime>> {
-    const BLOCK: usize = 1 << 14;
+    const BLOCK: usize = 1 << 12;
+    const RUN: usize = 128;
     let n = x.numel();
-    let mut found: Vec<Vec<i64>> = vec![Vec::new(); n.div_ceil(BLOCK)];
-    if n > 0 {
-        let error = || Error::dtype("nonzero", &[x.dtype()], "a dtype with a zero");
-        let source = Source::<Truth>::new(x.dtype(), first(x)?).ok_or_else(error)?;
-        let (dims, strides) = coalesce(x.shape(), &[x.strides()]);
-        let sink = Sink::new(&mut found);
-        parallel(n.div_ceil(BLOCK), 2 * n, |job| {
-            let start = job * BLOCK;
-            let mut buffer = vec![Truth(0); BLOCK.min(n - start)];
-            let mut steps = Steps::new(&dims, &strides[0], start);
-            let len = buffer.len();
-            // SAFETY: elements of `x`; a list of this job's own.
-            let (block, list) = unsafe { (steps.block(&source, 0, len, &mut buffer), &mut sink.part(job, 1)[0]) };
-            list.extend(block.iter().enumerate().filter(|(_, t)| t.0 != 0).map(|(i, _)| (start + i) as i64));
+    if n == 0 {
+        return Ok(Buffer::for_elements(0, out.dtype)?.into_tensor([0].into(), out.dtype));
+    }
+    let error = || Error::dtype("nonzero", &[x.dtype()], "a dtype with a zero");
+    let source = Source::<Truth>::new(x.dtype(), first(x)?).ok_or_else(error)?;
+    let (dims, strides) = coalesce(x.shape(), &[x.strides()]);
+    let blocks = |f: &(dyn Fn(usize, &[Truth]) + Sync)| {
+        parallel(n.div_ceil(BLOCK), n, |k| {
+            let mut buffer = [Truth(0); BLOCK];
+            let len = BLOCK.min(n - k * BLOCK);
+            // SAFETY: elements of `x`.
+            f(k, unsafe { Steps::new(&dims, &strides[0], k * BLOCK).block(&source, 0, len, &mut buffer) });
         });
+    };
+    // Counted first, so that every block knows where its indices go.
+    let mut counts = vec![0usize; n.div_ceil(BLOCK)];
+    let sink = Sink::new(&mut counts);
+    blocks(&|k, block| {
+        let count = |run: &[Truth]| run.iter().map(|t| u8::from(t.0 != 0)).sum::<u8>();
+        // SAFETY: this block's own place.
+        unsafe { sink.part(k, 1)[0] = block.chunks(RUN).map(|run| usize::from(count(run))).sum() };
+    });
+    let mut total = 0;
+    let mut starts = Vec::with_capacity(counts.len());
+    for count in &counts {
+        starts.push(total);
+        total += count;
     }
-    let count = found.iter().map(Vec::len).sum();
-    let mut buffer = Buffer::for_elements(count, out.dtype)?;
-    let mut left = buffer.slice_mut::<i64>();
-    for list in &found {
-        let (part, rest) = left.split_at_mut(list.len());
-        part.copy_from_slice(list);
-        left = rest;
-    }
-    Ok(buffer.into_tensor([count].into(), out.dtype))
+    let mut buffer = Buffer::for_elements(total, out.dtype)?;
+    let sink = Sink::new(buffer.slice_mut::<i64>());
+    blocks(&|k, block| {
+        // SAFETY: places of this block's own, as many as were counted.
+        let mut left = unsafe { sink.part(starts[k], counts[k]) };
+        for (r, run) in block.chunks(RUN).enumerate() {
+            // Without a branch: every index is written, and the next one over it unless it counts.
+            let (mut found, mut count) = ([0; RUN], 0);
+            for (i, t) in run.iter().enumerate() {
+                found[count % RUN] = (k * BLOCK + r * RUN + i) as i64;
+                count += usize::from(t.0 != 0);
+            }
+            let (part, rest) = left.split_at_mut(count);
+            part.copy_from_slice(&found[..count]);
+            left = rest;
+        }
+    });
+    Ok(buffer.into_tensor([total].into(), out.dtype))
 }
