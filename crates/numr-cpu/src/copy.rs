@@ -46,8 +46,8 @@ pub(crate) use by_size;
 fn gather<T: Pod + Send + Sync>(x: &Tensor<CpuRuntime>, out: &mut [T]) -> Result<()> {
     let src = elements::<T>(x)?;
     let walk = Walk::new(x.layout());
-    let work = size_of_val(out) / 4;
-    parallel_chunks(out, CHUNK, work, |k, part| walk.load(src, k * CHUNK, part));
+    let (work, chunk) = (size_of_val(out) / 4, walk.chunk(CHUNK));
+    parallel_chunks(out, chunk, work, |k, part| walk.load(src, k * chunk, part));
     Ok(())
 }
 

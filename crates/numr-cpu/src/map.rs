@@ -8,7 +8,7 @@ mod body;
 mod cast;
 mod plan;
 
-use numr_core::prim::{Bind, Map, MapOp, Meta};
+use numr_core::prim::{Bind, Map, MapOp, Meta, Prim};
 use numr_core::runtime::{Outputs, Support};
 use numr_core::{DType, Error, Result, Shape, Tensor, promote_weak};
 use smallvec::{SmallVec, smallvec};
@@ -117,8 +117,21 @@ fn sources<'a>(
     Ok(sources)
 }
 
+/// Is a row-major copy worth it? Where neighbours in memory are not neighbours in a row: a copy goes by the tile, which
+/// a block, being a few hundred elements of one row, cannot.
+fn wants_copy(t: &Tensor<CpuRuntime>) -> bool {
+    t.numel() >= 4 * BLOCK && !t.is_contiguous() && Walk::new(t.layout()).across().is_some()
+}
+
 /// Runs an expression.
 pub(crate) fn map(map: &Map, inputs: &[&Tensor<CpuRuntime>], outs: &[Meta]) -> Result<Outputs<CpuRuntime>> {
+    if inputs.iter().any(|t| wants_copy(t)) {
+        let copy = |&t: &&Tensor<CpuRuntime>| -> Result<Tensor<CpuRuntime>> {
+            if wants_copy(t) { Tensor::run_one(&Prim::Contiguous, &[t]) } else { Ok(t.clone()) }
+        };
+        let straight: SmallVec<[Tensor<CpuRuntime>; 3]> = inputs.iter().map(copy).collect::<Result<_>>()?;
+        return self::map(map, &straight.iter().collect::<SmallVec<[_; 3]>>(), outs);
+    }
     if let (MapOp::Row(row), [out]) = (&map.op, outs)
         && let Some(dtype) = common(map, inputs)
         && let Some(kernel) = body::row(*row, dtype)

@@ -3,6 +3,7 @@
 use numr_core::layout::coalesce;
 use numr_core::{Layout, Shape, Strides};
 use smallvec::SmallVec;
+use std::array::from_fn;
 
 /// How the elements of a layout follow each other in memory, with as few axes as possible.
 #[derive(Clone, Debug)]
@@ -11,6 +12,9 @@ pub(crate) struct Walk {
     strides: Strides,
     offset: usize,
 }
+
+/// Elements along a side of a tile: a cache line of the common types.
+const TILE: usize = 16;
 
 /// A part of the innermost axis: `len` elements from offset `at` on, `stride` apart.
 struct Run {
@@ -34,6 +38,24 @@ impl Walk {
     /// Are all elements one and the same?
     pub(crate) fn single(&self) -> bool {
         self.strides.iter().all(|&s| s == 0)
+    }
+
+    /// The axis whose neighbours lie nearest, if it is not the innermost one: elements are then read by the tile, so
+    /// that a cache line is fetched once and not once for each of its elements.
+    pub(crate) fn across(&self) -> Option<usize> {
+        let far = |k: usize| Some(self.strides[k].unsigned_abs()).filter(|&s| s > 0);
+        let last = far(self.dims.len().checked_sub(1)?)?;
+        let (near, k) = (0..self.dims.len() - 1).filter_map(|k| Some((far(k)?, k))).min()?;
+        (near < last && self.dims[k] > 1).then_some(k)
+    }
+
+    /// How many elements one job of a copy takes: about `most`; more where it goes by the tile, because lines that lie
+    /// side by side along the axis across are then read together.
+    pub(crate) fn chunk(&self, most: usize) -> usize {
+        let Some(axis) = self.across() else { return most };
+        let step: usize = self.dims[axis + 1..].iter().product();
+        // An eighth of the axis at most, so that there is work for several threads.
+        step * (self.dims[axis] / 8).min(16 * TILE).max(most / step).next_multiple_of(TILE)
     }
 
     /// Calls `f` with the runs of elements `start..start + len` of the row-major order, which must exist.
@@ -74,6 +96,61 @@ impl Walk {
 
     /// Reads `out.len()` elements from number `start` on. `src` must pass [`crate::storage::elements`] for the layout.
     pub(crate) fn load<T: Copy>(&self, src: &[T], start: usize, out: &mut [T]) {
+        let Some(axis) = self.across() else { return self.load_runs(src, start, out) };
+        let step: usize = self.dims[axis + 1..].iter().product();
+        let (mut start, mut out) = (start, out);
+        while !out.is_empty() {
+            let inside = start % step;
+            let whole = (out.len() / step).min(self.dims[axis] - start / step % self.dims[axis]);
+            let by_tile = inside == 0 && whole > 1;
+            let count = if by_tile { whole * step } else { out.len().min(step - inside) };
+            let (part, rest) = std::mem::take(&mut out).split_at_mut(count);
+            if by_tile {
+                self.load_tiles(src, start, self.strides[axis], step, part);
+            } else {
+                self.load_runs(src, start, part);
+            }
+            (start, out) = (start + count, rest);
+        }
+    }
+
+    /// Reads whole steps along an axis, each of `step` elements: row r of `out` is the first one moved by `r * near`.
+    fn load_tiles<T: Copy>(&self, src: &[T], start: usize, near: isize, step: usize, out: &mut [T]) {
+        let rows = out.len() / step;
+        let mut left = 0;
+        self.runs(start, step, |run| {
+            for c in (0..run.len).step_by(TILE) {
+                let width = TILE.min(run.len - c);
+                let column = |r: usize, c: usize| {
+                    run.at.wrapping_add_signed(c as isize * run.stride).wrapping_add_signed(r as isize * near)
+                };
+                for r in (0..rows).step_by(TILE) {
+                    let height = TILE.min(rows - r);
+                    if (width, height, near) == (TILE, TILE, 1) {
+                        // Whole lines are read, one after the other, and then whole lines written: however many of
+                        // them meet in one set of the cache, none is needed twice.
+                        let tile: [&[T]; TILE] = from_fn(|j| &src[column(r, c + j)..][..TILE]);
+                        let tile: [[T; TILE]; TILE] = from_fn(|j| from_fn(|i| tile[j][i]));
+                        for i in 0..TILE {
+                            let line: [T; TILE] = from_fn(|j| tile[j][i]);
+                            out[(r + i) * step + left + c..][..TILE].copy_from_slice(&line);
+                        }
+                        continue;
+                    }
+                    for i in r..r + height {
+                        let line = &mut out[i * step + left + c..][..width];
+                        for (j, o) in line.iter_mut().enumerate() {
+                            *o = src[column(i, c + j)];
+                        }
+                    }
+                }
+            }
+            left += run.len;
+        });
+    }
+
+    /// Reads elements in their order.
+    fn load_runs<T: Copy>(&self, src: &[T], start: usize, out: &mut [T]) {
         let mut out = out;
         self.runs(start, out.len(), |run| {
             let (part, rest) = std::mem::take(&mut out).split_at_mut(run.len);
