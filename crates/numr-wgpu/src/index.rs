@@ -1,9 +1,9 @@
-//! Reading and writing by index. An index is read as the low half of its 64 bits; what is out of range raises a flag that
-//! becomes an error when someone waits.
+//! Reading and writing by index. An index is read as two halves of 32 bits, which every adapter can; what is out of range
+//! raises a flag that becomes an error when someone waits.
 
 use crate::context::Context;
 use crate::kernel::{Builder, WORDS, Words};
-use crate::launch::{Key, Launch};
+use crate::launch::{Indexed, Key, Launch};
 use crate::map::contiguous;
 use crate::memory::Buffer;
 use crate::runtime::{WgpuRuntime, tensor};
@@ -20,8 +20,10 @@ fn dense(device: &Arc<Context>, x: &Tensor<WgpuRuntime>) -> Result<Tensor<WgpuRu
     contiguous(device, x, &Meta { shape: x.layout().shape().clone(), dtype: x.dtype() })
 }
 
-/// The low halves of 64-bit integers.
-const LOW: &str = "numr_get1(2u * ";
+/// Where the index at `at`, the name of a u32, points on an axis of this size.
+fn place(at: &str, size: &str) -> String {
+    format!("numr_place(numr_get1(2u * {at}), numr_get1(2u * {at} + 1u), {size})")
+}
 
 pub(crate) fn gather(
     device: &Arc<Context>,
@@ -49,12 +51,13 @@ pub(crate) fn gather(
     let dtype = x.dtype();
     device.launch(Key::Gather(dtype), &launch, || {
         let body = format!(
-            "let place = numr_place({LOW}i), numr_word(1u));\n\
-             let at = i32(numr_at(i, 2u)) + i32(place) * i32(numr_word({}u));\n\
+            "let place = {};\nif place < 0 {{ return; }}\n\
+             let at = i32(numr_at(i, 2u)) + place * i32(numr_word({}u));\n\
              numr_put0(i, numr_get0(u32(at)));\n",
+            place("i", "numr_word(1u)"),
             WORDS - 1
         );
-        Builder::new(&[dtype, DType::I32], &[dtype]).flag().finish(WORDS, &body)
+        Builder::new(&[dtype, DType::I32], &[dtype]).flag(Indexed::Gather).finish(WORDS, &body)
     })?;
     Ok(tensor(device, result, out))
 }
@@ -98,12 +101,12 @@ pub(crate) fn scatter(
              let many = select(0u, numr_word(4u + 2u * axis), inside);\n\
              for (var k = 0u; k < many; k++) {{\n\
              let at = start + k * stride;\n\
-             let index = {LOW}at);\nlet size = numr_word(3u + 2u * axis);\n\
-             if numr_place(index, size) == mine && (index < 0 || u32(index) < size) {{ value = numr_set(value, numr_get2(at)); }}\n}}\n\
-             numr_put0(i, value);\n"
+             if {} == i32(mine) {{ value = numr_set(value, numr_get2(at)); }}\n}}\n\
+             numr_put0(i, value);\n",
+            place("at", "numr_word(3u + 2u * axis)")
         );
         Builder::new(&[dtype, DType::I32, dtype], &[dtype])
-            .flag()
+            .flag(Indexed::Scatter)
             .function("numr_set", &[dtype, dtype], dtype, |a| match op {
                 ScatterOp::Set => a[1],
                 ScatterOp::Add => a[0] + a[1],

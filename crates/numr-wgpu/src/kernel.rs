@@ -3,7 +3,7 @@
 //! Narrow elements share words. A kernel that does not write whole words in order stores them by two atomic operations on
 //! bits that no other invocation touches.
 
-use crate::launch::{GROUP, Text};
+use crate::launch::{GROUP, Indexed, Text};
 use numr_core::layout::coalesce;
 use numr_core::scalar::expr::Expr;
 use numr_core::scalar::graph::{Class, Graph};
@@ -59,17 +59,24 @@ impl Builder {
         b
     }
 
-    /// The flag for indices out of range, as one more result, and `numr_place(index, size)`, which raises it.
-    pub(crate) fn flag(mut self) -> Builder {
+    /// The flag for indices out of range, as one more result, and `numr_place(low, high, size)`: where an index of these
+    /// halves points, or -1 once it has raised the flag. The first to raise it says what was wrong.
+    pub(crate) fn flag(mut self, by: Indexed) -> Builder {
         let binding = self.inputs + self.outputs;
         self.outputs += 1;
-        let _ =
-            writeln!(self.bindings, "@group(0) @binding({binding}) var<storage, read_write> numr_flag: array<u32, 4>;");
-        self.functions.push_str(
-            "fn numr_place(index: i32, size: u32) -> u32 {\n\
-             let at = select(index, index + i32(size), index < 0);\n\
-             if at >= 0 && u32(at) < size { return u32(at); }\n\
-             numr_flag[0] = 1u;\nnumr_flag[1] = u32(index);\nnumr_flag[2] = size;\nreturn 0u;\n}\n",
+        let _ = writeln!(
+            self.bindings,
+            "@group(0) @binding({binding}) var<storage, read_write> numr_flag: array<atomic<u32>, 5>;"
+        );
+        let _ = writeln!(
+            self.functions,
+            "fn numr_place(low: i32, high: i32, size: u32) -> i32 {{\n\
+             let at = select(low, low + i32(size), low < 0);\n\
+             if high == low >> 31u && at >= 0 && u32(at) < size {{ return at; }}\n\
+             if atomicExchange(&numr_flag[0], 1u) == 0u {{\n\
+             atomicStore(&numr_flag[1], u32(low));\natomicStore(&numr_flag[2], u32(high));\n\
+             atomicStore(&numr_flag[3], size);\natomicStore(&numr_flag[4], {}u);\n}}\nreturn -1;\n}}",
+            by as u32
         );
         self
     }

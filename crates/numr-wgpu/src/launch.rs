@@ -67,6 +67,8 @@ pub(crate) struct Pipelines(HashMap<Key, Kernel>);
 
 /// Bytes of uniform words in a batch.
 const RING: usize = 1 << 18;
+/// Bytes of the flag: is it raised, the index (low, high), the size that it exceeds, who raised it.
+const FLAG: u64 = 32;
 /// Dispatches in a batch.
 const BATCH: usize = 128;
 /// Invocations in a workgroup of our own kernels.
@@ -82,7 +84,7 @@ pub(crate) struct Pending {
     dispatches: usize,
     /// An index that is out of range raises it.
     flag: wgpu::Buffer,
-    flagged: Option<&'static str>,
+    flagged: bool,
 }
 
 impl Pending {
@@ -92,9 +94,16 @@ impl Pending {
             device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
         };
         let ring = buffer(RING as u64, wgpu::BufferUsages::UNIFORM);
-        let flag = buffer(16, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
-        Pending { pass: None, encoder: None, words: vec![], ring, dispatches: 0, flag, flagged: None }
+        let flag = buffer(FLAG, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
+        Pending { pass: None, encoder: None, words: vec![], ring, dispatches: 0, flag, flagged: false }
     }
+}
+
+/// The ops whose kernels read indices, as they sign the flag.
+#[derive(Clone, Copy)]
+pub(crate) enum Indexed {
+    Gather,
+    Scatter,
 }
 
 /// One launch: so many elements, or none.
@@ -130,9 +139,7 @@ impl Context {
         pending.words.resize(at, 0);
         launch.words.iter().for_each(|w| pending.words.extend(w.to_le_bytes()));
         pending.words.resize(at + size, 0);
-        if launch.flag && pending.flagged.is_none() {
-            pending.flagged = Some(launch.op);
-        }
+        pending.flagged |= launch.flag;
 
         let Pending { pass, encoder, ring, flag, dispatches, .. } = &mut *pending;
         let mut entries: SmallVec<[wgpu::BindGroupEntry<'_>; 8]> = SmallVec::new();
@@ -248,37 +255,34 @@ impl Context {
     /// # Errors
     /// What went wrong since someone asked last: faults of the device, and indices out of range.
     pub(crate) fn wait(&self) -> Result<()> {
-        let (flag, staging) = {
+        let staging = {
             let mut pending = locked(&self.pending);
             self.submit_all(&mut pending);
-            let flag = pending.flagged.take();
-            let staging = flag.map(|_| {
+            std::mem::take(&mut pending.flagged).then(|| {
                 let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
                 let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
                     label: None,
-                    size: 16,
+                    size: FLAG,
                     usage,
                     mapped_at_creation: false,
                 });
                 let mut encoder = self.device.create_command_encoder(&Default::default());
-                encoder.copy_buffer_to_buffer(&pending.flag, 0, &staging, 0, Some(16));
+                encoder.copy_buffer_to_buffer(&pending.flag, 0, &staging, 0, Some(FLAG));
                 encoder.clear_buffer(&pending.flag, 0, None);
                 self.queue.submit([encoder.finish()]);
                 staging.map_async(wgpu::MapMode::Read, .., |_| {});
                 staging
-            });
-            (flag, staging)
+            })
         };
         self.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|e| said("synchronize", e))?;
         self.check()?;
-        let (Some(op), Some(staging)) = (flag, staging) else { return Ok(()) };
+        let Some(staging) = staging else { return Ok(()) };
         let view = staging.get_mapped_range(..).map_err(|e| said("synchronize", e))?;
-        let words: SmallVec<[u32; 4]> =
+        let words: SmallVec<[u32; 8]> =
             view.as_chunks::<4>().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
-        match words[..] {
-            [0, ..] | [] => Ok(()),
-            [_, index, size, ..] => Err(Error::Index { op, index: i64::from(index as i32), size: size as usize }),
-            _ => Ok(()),
-        }
+        let [1, low, high, size, by, ..] = words[..] else { return Ok(()) };
+        let op = if by == Indexed::Gather as u32 { "gather" } else { "scatter" };
+        let index = (u64::from(high) << 32 | u64::from(low)) as i64;
+        Err(Error::Index { op, index, size: size as usize })
     }
 }

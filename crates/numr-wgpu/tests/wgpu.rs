@@ -62,6 +62,38 @@ fn an_index_out_of_range() {
 }
 
 #[test]
+fn an_index_beyond_32_bits() {
+    let Some(device) = device() else { return };
+    let x = T::from_slice(&[1.0f32, 2.0, 3.0], &[3], &device);
+    // Their low halves are 0, 2 and -1, which are in range.
+    for wide in [1i64 << 32, (1 << 40) + 2, i64::MIN, (1 << 32) - 1] {
+        let index = T::from_slice(&[1i64, wide], &[2], &device);
+        match x.gather(0, &index).expect("it is not seen yet").try_to_vec::<f32>() {
+            Err(Error::Index { op: "gather", index, size: 3 }) => assert_eq!(index, wide),
+            other => panic!("{wide}: {other:?}"),
+        }
+    }
+    let last = T::from_slice(&[-1i64, -3], &[2], &device);
+    assert_eq!(x.gather(0, &last).expect("gather").to_vec::<f32>(), [3.0, 1.0]);
+}
+
+#[test]
+fn the_error_names_the_op_that_read_the_index() {
+    let Some(device) = device() else { return };
+    let x = T::from_slice(&[1.0f32, 2.0, 3.0], &[3], &device);
+    let good = T::from_slice(&[0i64, 2], &[2], &device);
+    let bad = T::from_slice(&[0i64, -4], &[2], &device);
+    // Both wait in one batch.
+    let read = x.gather(0, &good).expect("gather");
+    let written = x.scatter(0, &bad, &read).expect("it is not seen yet");
+    match written.try_to_vec::<f32>() {
+        Err(Error::Index { op: "scatter", index: -4, size: 3 }) => {}
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(x.scatter(0, &good, &read).expect("scatter").to_vec::<f32>(), [1.0, 2.0, 3.0]);
+}
+
+#[test]
 fn too_large() {
     let Some(device) = device() else { return };
     match T::try_zeros(&[1 << 40], DType::F32, &device) {
