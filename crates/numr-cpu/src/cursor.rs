@@ -6,13 +6,25 @@ use smallvec::SmallVec;
 use crate::convert::{Compute, Source};
 
 /// An odometer over the offsets of `N` operands, in elements.
-#[derive(Clone)]
 pub(crate) struct Cursor<const N: usize> {
     dims: SmallVec<[usize; 8]>,
     strides: SmallVec<[[isize; N]; 8]>,
     counter: SmallVec<[usize; 8]>,
     /// Where the operands are now, relative to their first element.
     pub(crate) at: [isize; N],
+}
+
+impl<const N: usize> Clone for Cursor<N> {
+    // By bytes; the derived one goes through iterators, which a fold of short rows would feel.
+    #[inline]
+    fn clone(&self) -> Self {
+        Cursor {
+            dims: SmallVec::from_slice(&self.dims),
+            strides: SmallVec::from_slice(&self.strides),
+            counter: SmallVec::from_slice(&self.counter),
+            at: self.at,
+        }
+    }
 }
 
 impl<const N: usize> Cursor<N> {
