@@ -106,8 +106,8 @@ impl<F: Fold<C: Compute>> Folding for Plain<F> {
     type C = F::C;
     type Part = F::C;
     const FILL: F::C = F::EMPTY;
-    // With all lanes 64 KiB, in the second cache.
-    const WIDTH: usize = 256 / size_of::<F::C>();
+    // The nine parts of the stack fit into the first cache.
+    const WIDTH: usize = 2048 / size_of::<F::C>();
 
     #[inline(always)]
     fn join(a: F::C, b: F::C) -> F::C {
@@ -154,26 +154,28 @@ impl<F: Fold<C: Compute>> Folding for Plain<F> {
 
     #[inline(always)]
     fn strip(rows: &mut Rows<'_, F::C>, _: usize, count: usize, parts: &mut Vec<F::C>) {
+        const { assert!(LANES == 1 << u8::BITS) };
         let w = rows.width;
-        let base = parts.len();
-        for r in 0..count {
-            let row = rows.next();
-            if r < LANES {
-                parts.extend_from_slice(row);
-            } else {
-                join_rows::<Self>(&mut parts[base + r % LANES * w..][..w], row);
+        let places: SmallVec<[isize; 32]> = (0..count).map(|_| rows.next_place()).collect();
+        // With the bits of their numbers reversed, lanes that are joined follow each other, and so do the pairs: the
+        // tree needs a short stack, not all lanes at once.
+        let bits = count.min(LANES).next_power_of_two().ilog2();
+        let lane = |k: usize| usize::from((k as u8).reverse_bits()) >> (u8::BITS - bits);
+        for k in 0..1 << bits {
+            if lane(k) < count {
+                let base = parts.len();
+                parts.extend_from_slice(rows.row(places[lane(k)]));
+                for &place in places[lane(k)..].iter().step_by(LANES).skip(1) {
+                    join_rows::<Self>(&mut parts[base..], rows.row(place));
+                }
+            }
+            for level in 0..k.trailing_ones() {
+                // Of a pair, the second may have no element.
+                if lane(k >> level << level) < count {
+                    join_top::<Self>(parts, w);
+                }
             }
         }
-        let used = count.min(LANES);
-        let mut half = LANES / 2;
-        while half > 0 {
-            for j in 0..half.min(used.saturating_sub(half)) {
-                let (low, high) = parts.split_at_mut(base + (j + half) * w);
-                join_rows::<Self>(&mut low[base + j * w..][..w], &high[..w]);
-            }
-            half /= 2;
-        }
-        parts.truncate(base + w);
     }
 }
 
@@ -264,9 +266,21 @@ struct Rows<'a, C> {
 impl<C: Compute> Rows<'_, C> {
     #[inline(always)]
     fn next(&mut self) -> &[C] {
-        let at = self.base + self.steps.next();
+        let place = self.next_place();
+        self.row(place)
+    }
+
+    /// Where the next row is.
+    #[inline(always)]
+    fn next_place(&mut self) -> isize {
+        self.base + self.steps.next()
+    }
+
+    /// The row at a place that `next_place` gave.
+    #[inline(always)]
+    fn row(&mut self, place: isize) -> &[C] {
         // SAFETY: the positions are those of the tensor's elements; `buffer` holds a strip.
-        unsafe { self.source.fetch(at, self.stride, self.width, self.buffer) }
+        unsafe { self.source.fetch(place, self.stride, self.width, self.buffer) }
     }
 }
 
