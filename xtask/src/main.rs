@@ -3,6 +3,7 @@
 
 mod api;
 mod bench;
+mod bundle;
 mod doc;
 mod generate;
 mod lint;
@@ -27,6 +28,7 @@ usage: cargo xtask COMMAND
   api [--check]      write docs/api/*.txt, the public items per crate, or fail if one is stale
   doc                the documentation, warnings denied
   bench [--peers]    the benches; --peers: beside the published numr and candle (a package of its own)
+  device-bundle DIR  stripped test and example binaries and a script, for a machine with a GPU
   setup              fetch what the tests need into target/ and say where it is";
 
 fn main() -> ExitCode {
@@ -56,6 +58,7 @@ fn command() -> anyhow::Result<()> {
         ["api"] => api::run(&sh, false),
         ["api", "--check"] => api::run(&sh, true),
         ["doc"] => doc::run(&sh),
+        ["device-bundle", folder] => bundle::run(&sh, folder),
         ["bench"] => bench::run(&sh),
         ["bench", "--peers"] => bench::peers(&sh),
         ["setup"] => setup::run(&sh),
