@@ -17,7 +17,7 @@ pub(crate) fn run(sh: &Shell, folder: &str) -> Result<()> {
     let target = sh.var_os("CARGO_TARGET_DIR").map_or_else(|| sh.current_dir().join("target"), PathBuf::from);
     let _strip = sh.push_env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     for example in EXAMPLES {
-        cmd!(sh, "cargo build --quiet --release -p numr --features io,wgpu --example {example}").run()?;
+        cmd!(sh, "cargo build --quiet --release -p numr --features io,cuda,wgpu --example {example}").run()?;
         sh.copy_file(target.join("release/examples").join(example), folder)?;
     }
     for (package, test, name) in TESTS {
@@ -30,8 +30,13 @@ pub(crate) fn run(sh: &Shell, folder: &str) -> Result<()> {
     for file in ["xtask/device-run.sh", "tests/peers/torch_rates.py"] {
         sh.copy_file(file, folder)?;
     }
-    let size: u64 = sh.read_dir(folder)?.iter().filter_map(|f| Some(f.metadata().ok()?.len())).sum();
-    println!("{folder}: {:.1} MiB; on the other machine: bash device-run.sh wgpu", size as f64 / (1 << 20) as f64);
+    let archive = format!("{folder}/bundle.tar.gz");
+    cmd!(sh, "tar -C {folder} --exclude bundle.tar.gz -czf {archive} .").run()?;
+    let size = std::fs::metadata(&archive)?.len();
+    println!(
+        "{archive}: {:.1} MiB; unpacked on the other machine: bash device-run.sh cuda",
+        size as f64 / (1 << 20) as f64
+    );
     if size > MOST { bail!("more than {} MiB", MOST >> 20) } else { Ok(()) }
 }
 

@@ -1,22 +1,38 @@
-//! The CUDA backend of numr. It is not written yet: the crate holds its place in the workspace and says so when asked.
+//! The CUDA backend of numr. No toolkit is needed to build it, and no driver to start it: libcuda and NVRTC are opened when
+//! a device is first asked for, and what is missing is an error that says so.
+//!
+//! Kernels are CUDA C around bodies that `numr-core` prints, without any header, compiled for the device at hand and kept in
+//! the user's cache directory. All work of a device is in one stream.
 
-#![forbid(unsafe_code)]
+mod context;
+mod contract;
+mod copy;
+mod driver;
+mod fold;
+mod index;
+mod kernel;
+mod map;
+mod memory;
+mod nvrtc;
+mod runtime;
+mod sort;
 
-use numr_core::{Error, Result};
+pub use memory::{Buffer, MemoryStats};
+pub use runtime::{CudaClient, CudaDevice, CudaRuntime};
 
-/// The names of the CUDA devices of this machine.
+use numr_core::Result;
+
+/// The names of the CUDA devices of this machine, in the order of their numbers.
 ///
-/// **Errors**: always [`Error::Unsupported`], until the backend exists.
+/// # Errors
+/// `Error::Unsupported` if there is no driver or no device.
 ///
 /// ```
-/// let error = numr_cuda::devices().unwrap_err();
-/// assert!(error.to_string().contains("not there yet"));
+/// match numr_cuda::devices() {
+///     Ok(names) => assert!(!names.is_empty()),
+///     Err(error) => assert!(error.to_string().contains("cuda")),
+/// }
 /// ```
 pub fn devices() -> Result<Vec<String>> {
-    Err(Error::Unsupported {
-        op: "devices",
-        dtype: None,
-        device: "cuda".to_owned(),
-        reason: "the CUDA backend is not there yet; use \"cpu\"".into(),
-    })
+    driver::names()
 }

@@ -32,6 +32,11 @@ macro_rules! on {
                 type $B = numr_cpu::CpuRuntime;
                 $body
             }
+            #[cfg(feature = "cuda")]
+            Device::Cuda($d) => {
+                type $B = numr_cuda::CudaRuntime;
+                $body
+            }
             #[cfg(feature = "wgpu")]
             Device::Wgpu($d) => {
                 type $B = numr_wgpu::WgpuRuntime;
@@ -100,6 +105,8 @@ trait Inner: Runtime {
 
 backends! {
     Cpu numr_cpu::CpuRuntime;
+    #[cfg(feature = "cuda")]
+    Cuda numr_cuda::CudaRuntime;
     #[cfg(feature = "wgpu")]
     Wgpu numr_wgpu::WgpuRuntime;
 }
@@ -125,11 +132,14 @@ impl Device {
         match kind {
             "cpu" if index == 0 => Ok(Device::Cpu(numr_cpu::CpuDevice::new())),
             "cpu" => bad(format!("`{name}`: there is one CPU device, \"cpu\"")),
-            "cuda" => Err(missing("cuda", cuda())),
+            #[cfg(feature = "cuda")]
+            "cuda" => numr_cuda::CudaDevice::new(index).map(Device::Cuda),
+            #[cfg(not(feature = "cuda"))]
+            "cuda" => Err(missing("cuda")),
             #[cfg(feature = "wgpu")]
             "wgpu" => numr_wgpu::WgpuDevice::new(index).map(Device::Wgpu),
             #[cfg(not(feature = "wgpu"))]
-            "wgpu" => Err(missing("wgpu", None)),
+            "wgpu" => Err(missing("wgpu")),
             "auto" if number.is_none() => Ok(fastest()),
             _ => bad(format!("`{name}`: expected \"cpu\", \"cuda\", \"cuda:N\", \"wgpu\", \"wgpu:N\" or \"auto\"")),
         }
@@ -137,8 +147,13 @@ impl Device {
 
     /// Every device of every backend that is compiled in; a backend without one says why.
     pub fn list() -> Vec<Result<Device>> {
+        #[allow(unused_mut, reason = "without a GPU backend nothing is added")]
         let mut all = vec![Ok(Device::Cpu(numr_cpu::CpuDevice::new()))];
-        all.extend(cuda().and_then(|d| Some(Err(d.err()?))));
+        #[cfg(feature = "cuda")]
+        match numr_cuda::devices() {
+            Ok(names) => all.extend((0..names.len()).map(|k| numr_cuda::CudaDevice::new(k).map(Device::Cuda))),
+            Err(e) => all.push(Err(e)),
+        }
         #[cfg(feature = "wgpu")]
         match numr_wgpu::devices() {
             Ok(names) => all.extend((0..names.len()).map(|k| numr_wgpu::WgpuDevice::new(k).map(Device::Wgpu))),
@@ -148,16 +163,12 @@ impl Device {
     }
 }
 
-/// What the CUDA backend says of its devices; nothing if it is not compiled in.
-fn cuda() -> Option<Result<Vec<String>>> {
-    #[cfg(feature = "cuda")]
-    return Some(numr_cuda::devices());
-    #[cfg(not(feature = "cuda"))]
-    None
-}
-
 /// A GPU that answers, else the CPU. A GPU that the CPU plays is not faster than the CPU.
 fn fastest() -> Device {
+    #[cfg(feature = "cuda")]
+    if let Ok(device) = numr_cuda::CudaDevice::new(0) {
+        return Device::Cuda(device);
+    }
     #[cfg(feature = "wgpu")]
     if let Ok(device) = numr_wgpu::WgpuDevice::new(0)
         && device.is_hardware()
@@ -167,17 +178,10 @@ fn fastest() -> Device {
     Device::Cpu(numr_cpu::CpuDevice::new())
 }
 
-fn missing(backend: &'static str, answer: Option<Result<Vec<String>>>) -> Error {
-    match answer {
-        Some(Err(e)) => e,
-        Some(Ok(_)) => Error::unsupported("Device::parse", None, backend, "the backend has no runtime yet"),
-        None => Error::unsupported(
-            "Device::parse",
-            None,
-            backend,
-            format!("numr was built without the feature \"{backend}\""),
-        ),
-    }
+#[cfg(not(all(feature = "cuda", feature = "wgpu")))]
+fn missing(backend: &'static str) -> Error {
+    let reason = format!("numr was built without the feature \"{backend}\"");
+    Error::unsupported("Device::parse", None, backend, reason)
 }
 
 impl FromStr for Device {
