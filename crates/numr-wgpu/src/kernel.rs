@@ -103,11 +103,29 @@ impl Builder {
         Ok(self)
     }
 
+    /// Memory of a workgroup: so many values in registers' types, with whatever was in it.
+    pub(crate) fn shared(mut self, name: &str, dtype: DType, count: usize) -> Builder {
+        let _ = writeln!(self.bindings, "var<workgroup> {name}: array<{}, {count}>;", register(dtype));
+        self
+    }
+
     /// The whole text, with what stores and loads call. `body` runs for each `i` below the first word.
     ///
     /// # Errors
     /// None but those of printing.
     pub(crate) fn finish(self, words: usize, body: &str) -> Result<Text> {
+        self.close(words, GROUP, &format!("let i = numr_group * {GROUP}u + numr_t;"), body)
+    }
+
+    /// As [`Builder::finish`], but a workgroup of [`GROUP`] invocations does each `i`; they know themselves by `numr_t`.
+    ///
+    /// # Errors
+    /// None but those of printing.
+    pub(crate) fn finish_by_group(self, words: usize, body: &str) -> Result<Text> {
+        self.close(words, 1, "let i = numr_group;", body)
+    }
+
+    fn close(self, words: usize, per_group: u32, which: &str, body: &str) -> Result<Text> {
         let binding = self.inputs + self.outputs;
         let length = words.div_ceil(4);
         let text = format!(
@@ -124,12 +142,12 @@ impl Builder {
              @compute @workgroup_size({GROUP})\n\
              fn numr_main(@builtin(workgroup_id) numr_g: vec3<u32>, @builtin(num_workgroups) numr_s: vec3<u32>,\n\
              @builtin(local_invocation_index) numr_t: u32) {{\n\
-             let i = (numr_g.y * numr_s.x + numr_g.x) * {GROUP}u + numr_t;\n\
+             let numr_group = numr_g.y * numr_s.x + numr_g.x;\n{which}\n\
              if i >= numr_word(0u) {{ return; }}\n{body}}}\n",
             self.bindings, self.functions, self.bodies,
         );
         let source = format!("{}{text}", wgsl::functions(&text)?);
-        Ok(Text { source, entry: "numr_main", per_group: GROUP })
+        Ok(Text { source, entry: "numr_main", per_group })
     }
 }
 

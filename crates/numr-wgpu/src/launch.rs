@@ -21,7 +21,7 @@ pub(crate) enum Key {
     Scan { op: ScanOp, from: DType, acc: DType, to: DType },
     Gather(DType),
     Scatter { op: ScatterOp, dtype: DType },
-    Contract { from: DType, right: DType, acc: DType, to: DType },
+    Contract { from: DType, right: DType, acc: DType, to: DType, tiled: bool },
     SortStart,
     SortStep(DType),
     SortRead(DType),

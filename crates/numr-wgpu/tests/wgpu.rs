@@ -94,6 +94,45 @@ fn the_error_names_the_op_that_read_the_index() {
 }
 
 #[test]
+fn products_of_any_size_and_layout() {
+    let Some(device) = device() else { return };
+    // Small whole numbers: sums are exact in any order.
+    let value = |i: usize, j: usize| ((i * 7 + j * 3) % 11) as f32 - 5.0;
+    for [m, k, n] in [[1, 1, 1], [16, 16, 16], [17, 33, 5], [64, 64, 64], [65, 7, 130], [3, 100, 1]] {
+        let left: Vec<f32> = (0..m * k).map(|at| value(at / k, at % k)).collect();
+        let right: Vec<f32> = (0..k * n).map(|at| value(at % n, at / n)).collect();
+        let want: Vec<f32> =
+            (0..m * n).map(|at| (0..k).map(|p| left[at / n * k + p] * right[p * n + at % n]).sum()).collect();
+        let a = T::from_slice(&left, &[m, k], &device);
+        let b = T::from_slice(&right, &[k, n], &device);
+        assert_eq!(a.matmul(&b).expect("matmul").to_vec::<f32>(), want, "{m} {k} {n}");
+        // Transposed in memory, and a batch that shares its right side.
+        let stored = |t: &T| t.t().and_then(|t| t.contiguous().t()).expect("transpose");
+        assert_eq!(stored(&a).matmul(&stored(&b)).expect("matmul").to_vec::<f32>(), want, "{m} {k} {n} transposed");
+        let batch = T::stack(&[&a, &a.neg().expect("neg")], 0).expect("stack");
+        let got = batch.matmul(&b).expect("matmul").to_vec::<f32>();
+        let negated: Vec<f32> = want.iter().map(|v| -v).collect();
+        assert_eq!((&got[..m * n], &got[m * n..]), (&want[..], &negated[..]), "{m} {k} {n} batch");
+    }
+}
+
+#[test]
+fn a_thin_product_has_the_bits_of_a_tiled_one() {
+    let Some(device) = device() else { return };
+    let (m, k, n) = (40, 77, 40);
+    let values = |count: usize, step: f32| (0..count).map(|i| (i as f32 * step).sin()).collect::<Vec<f32>>();
+    let (left, right) = (values(m * k, 0.37), values(k * n, 0.73));
+    let b = T::from_slice(&right, &[k, n], &device);
+    let product = |rows: usize| {
+        let a = T::from_slice(&left[..rows * k], &[rows, k], &device);
+        a.matmul(&b).expect("matmul").to_vec::<f32>()
+    };
+    // Eight rows are too few for a tile.
+    let bits = |v: &[f32]| v.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    assert_eq!(bits(&product(8)), bits(&product(m)[..8 * n]));
+}
+
+#[test]
 fn too_large() {
     let Some(device) = device() else { return };
     match T::try_zeros(&[1 << 40], DType::F32, &device) {
