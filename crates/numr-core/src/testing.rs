@@ -6,7 +6,7 @@ use crate::element::{Complex, Element, Lit};
 use crate::scalar::graph::{Bin, Un};
 use crate::scalar::lane::{F32, F64, I8, I16, I32, I64, U8, U16, U32, U64};
 use crate::scalar::program::{Op, Program};
-use crate::scalar::{Float, Function, Int, Scalar};
+use crate::scalar::{Float, Function, Int, Scalar, math};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -163,6 +163,8 @@ fn un(u: Un, d: DType, v: Lit, steps: Steps) -> Lit {
         DType::I32 if u == Un::FromInt => F32::<true>::from_int(I32::of(v)).lit(),
         DType::I64 if u == Un::FromBits => F64::<true>::from_bits(I64::of(v)).lit(),
         DType::I64 if u == Un::FromInt => F64::<true>::from_int(I64::of(v)).lit(),
+        DType::Complex64 if u == Un::Abs => modulus::<F32<true>>(v),
+        DType::Complex128 if u == Un::Abs => modulus::<F64<true>>(v),
         DType::Complex64 => complex_un::<f32>(u, v),
         DType::Complex128 => complex_un::<f64>(u, v),
         d => on_int!(d, L => match u {
@@ -279,6 +281,15 @@ fn fma(d: DType, x: Lit, y: Lit, z: Lit, steps: Steps) -> Lit {
     }
 }
 
+/// |z|.
+fn modulus<L: Lane + Float>(z: Lit) -> Lit {
+    let (re, im) = match z {
+        Lit::Complex(re, im) => (re, im),
+        real => (real.to_f64(), 0.0),
+    };
+    math::hypot(L::of(Lit::Float(re)), L::of(Lit::Float(im))).lit()
+}
+
 fn complex_un<T: num_traits::Float + Element>(u: Un, v: Lit) -> Lit
 where
     Complex<T>: Element,
@@ -289,7 +300,6 @@ where
         Un::Conj => z.conj().to_lit(),
         Un::Real => z.re.to_lit(),
         Un::Imag => z.im.to_lit(),
-        Un::Abs => z.norm().to_lit(),
         other => panic!("{} of a complex number", other.name()),
     }
 }

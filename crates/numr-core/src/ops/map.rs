@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::runtime::Runtime;
 use crate::scalar::expr::Expr;
 use crate::scalar::graph::{Class, Graph};
-use crate::scalar::{Float, Int, Scalar};
+use crate::scalar::{Float, Int, Scalar, math};
 use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -365,12 +365,7 @@ map_rows! {
         d { |x, y| [share(x, y) + one_if(y.ne(y)), share(y, x) + one_if(x.ne(x) & y.eq(y))] }
         test -100.0..100.0, ulp 0, program;
     /// √(x² + y²), without overflow or underflow on the way; infinite if one is, even beside NaN.
-    Hypot hypot(x: T, y: T) -> T where T: Float, in FLOATS {
-        let (a, b, zero, infinity) = (x.abs(), y.abs(), T::lit(0.0), T::lit(f64::INFINITY));
-        let (large, small) = (T::select(a.lt(b), b, a), T::select(a.lt(b), a, b));
-        let r = T::select(large.eq(zero), zero, small / large);
-        T::select(a.eq(infinity) | b.eq(infinity), infinity, large * r.mul_add(r, T::lit(1.0)).sqrt())
-    }
+    Hypot hypot(x: T, y: T) -> T where T: Float, in FLOATS { math::hypot(x, y) }
         d { |x, y, out| [unit(x, out), unit(y, out)] }
         test -100.0..100.0, ulp 2, program;
     /// The angle of the point (y, x), in -π..=π: the inverse tangent of x/y in the right quadrant. Called on the ordinate.

@@ -167,6 +167,17 @@ fn at_most<T: Scalar>(x: T, high: f64) -> T {
     T::select(T::lit(high).lt(x), T::lit(high), x)
 }
 
+/// √(x² + y²) without overflow or underflow on the way; infinite if one is, even beside NaN. The modulus of a complex
+/// number on every device.
+#[inline(always)]
+pub fn hypot<T: Float>(x: T, y: T) -> T {
+    let (a, b, zero, infinity) = (x.abs(), y.abs(), T::lit(0.0), T::lit(f64::INFINITY));
+    let (large, small) = (T::select(a.lt(b), b, a), T::select(a.lt(b), a, b));
+    let r = small / large;
+    let y = T::select(large.eq(zero), large + small, large * r.mul_add(r, T::lit(1.0)).sqrt());
+    T::select(a.eq(infinity) | b.eq(infinity), infinity, y)
+}
+
 /// The larger of `x` and `low`; NaN stays.
 #[inline(always)]
 fn at_least<T: Scalar>(x: T, low: f64) -> T {

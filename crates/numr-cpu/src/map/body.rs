@@ -198,7 +198,8 @@ plain! {
     Select<T: Pod> 3 (a: u8, b, c: T) -> T = if a != 0 { b } else { c };
     Copy<T: Pod> 1 (a: T, _b, _c: u8) -> T = a;
     NegC<T: Part> 1 (a: Complex<T>, _b, _c: Complex<T>) -> Complex<T> = -a;
-    AbsC<T: Part> 1 (a: Complex<T>, _b, _c: Complex<T>) -> T = a.re.hypot(a.im);
+    AbsC<T: Real> 1 (a: Complex<T>, _b, _c: Complex<T>) -> T =
+        T::of::<M>(math::hypot(a.re.lane::<M>(), a.im.lane::<M>()));
     ConjC<T: Part> 1 (a: Complex<T>, _b, _c: Complex<T>) -> Complex<T> = a.conj();
     RealC<T: Part> 1 (a: Complex<T>, _b, _c: Complex<T>) -> T = a.re;
     ImagC<T: Part> 1 (a: Complex<T>, _b, _c: Complex<T>) -> T = a.im;
