@@ -22,6 +22,8 @@ pub struct Tape<R>(PhantomData<fn() -> R>);
 #[derive(Clone)]
 pub struct TapeStorage<R: Runtime> {
     inner: Tensor<R>,
+    /// Is `inner` flat, of a shape that only the outer tensor knows?
+    uploaded: bool,
     origin: Option<Edge<R>>,
 }
 
@@ -130,13 +132,13 @@ pub(crate) fn leaf_of<R: Runtime>(x: &Tensor<R>, id: TensorId) -> Tensor<Tape<R>
 /// A tensor of the tape over one of the runtime below.
 pub(crate) fn on_tape<R: Runtime>(inner: Tensor<R>, origin: Option<Edge<R>>) -> Tensor<Tape<R>> {
     let (layout, dtype, device) = (inner.layout().clone(), inner.dtype(), inner.device().clone());
-    Tensor::from_storage(TapeStorage { inner, origin }, layout, dtype, device)
+    Tensor::from_storage(TapeStorage { inner, uploaded: false, origin }, layout, dtype, device)
 }
 
 /// The tensor below. An upload does not know its shape, so there it is made anew from the outer layout.
 fn below<R: Runtime>(x: &Tensor<Tape<R>>) -> std::result::Result<&Tensor<R>, Tensor<R>> {
-    let inner = &x.storage().inner;
-    if inner.layout() == x.layout() {
+    let TapeStorage { inner, uploaded, .. } = x.storage();
+    if !uploaded {
         return Ok(inner);
     }
     Err(Tensor::from_storage(inner.storage().clone(), x.layout().clone(), x.dtype(), x.device().clone()))
@@ -289,7 +291,11 @@ impl<R: Runtime> Runtime for Tape<R> {
     fn upload(device: &R::Device, dtype: DType, bytes: &[u8]) -> Result<TapeStorage<R>> {
         let storage = R::upload(device, dtype, bytes)?;
         let layout = numr_core::Layout::contiguous([bytes.len() / dtype.size_in_bytes()]);
-        Ok(TapeStorage { inner: Tensor::from_storage(storage, layout, dtype, device.clone()), origin: None })
+        Ok(TapeStorage {
+            inner: Tensor::from_storage(storage, layout, dtype, device.clone()),
+            uploaded: true,
+            origin: None,
+        })
     }
 
     fn download(tensor: &Tensor<Self>, bytes: &mut [u8]) -> Result<()> {
@@ -312,19 +318,38 @@ impl<R: Runtime> Runtime for Tape<R> {
     }
 }
 
+/// Can a gradient flow to it, or, in strict mode, be missed there?
+fn tracked<R: Runtime>(t: &Tensor<Tape<R>>) -> bool {
+    t.storage().origin.is_some() && (inexact(t.dtype()) || is_strict())
+}
+
+fn origin<R: Runtime>(t: &Tensor<Tape<R>>) -> Option<Edge<R>> {
+    if tracked(t) { t.storage().origin.clone() } else { None }
+}
+
+/// A node at which a gradient is lost. Apart, because what makes a node is slow where it is not inlined: the node then
+/// moves several times.
+#[cold]
+fn lost<R: Runtime>(prim: &Prim, inputs: &[&Tensor<Tape<R>>]) -> Arc<Node<R>> {
+    let mut node = Node::new(TensorId::new(), Op::Lost(prim.name()));
+    node.parents = inputs.iter().map(|t| origin(t)).collect();
+    node.metas = inputs.iter().map(|t| meta(t)).collect();
+    Arc::new(node)
+}
+
 /// Puts results on the tape, with a node if an operand has one.
 fn record<R: Runtime>(
     prim: &Prim,
     inputs: &[&Tensor<Tape<R>>],
     below: &[&Tensor<R>],
-    results: Outputs<R>,
+    mut results: Outputs<R>,
 ) -> Outputs<Tape<R>> {
-    let tracked = |t: &Tensor<Tape<R>>| t.storage().origin.is_some() && (inexact(t.dtype()) || is_strict());
     if !inputs.iter().any(|t| tracked(t)) || !RECORDING.get() {
         return results.into_iter().map(|t| on_tape(t, None)).collect();
     }
     let kept = rules::kept(prim, |k| inputs.get(k).is_some_and(|t| tracked(t)), results.len());
-    let node = |op, kept: Kept| {
+    let smooth = kept.filter(|_| results.iter().any(|t| inexact(t.dtype())));
+    let through = smooth.map(|kept| {
         let mut saved = Vec::with_capacity((kept.inputs.count_ones() + kept.outputs.count_ones()) as usize);
         if saved.capacity() > 0 {
             let chosen = |mask: u64| move |(k, _): &(usize, &Tensor<R>)| mask >> (k & 63) & 1 == 1;
@@ -334,22 +359,20 @@ fn record<R: Runtime>(
         }
         let (mut parents, mut metas) = (SmallVec::new(), SmallVec::new());
         for t in inputs {
-            parents.push(if tracked(t) { t.storage().origin.clone() } else { None });
+            parents.push(origin(t));
             metas.push(meta(t));
         }
-        Arc::new(Node { id: TensorId::new(), op, parents, metas, saved, kept })
-    };
-    let smooth = kept.filter(|_| results.iter().any(|t| inexact(t.dtype())));
-    let through = smooth.map(|kept| node(Op::Prim(prim.clone()), kept));
-    let lost =
-        (is_strict() && (smooth.is_none() || results.len() > 1)).then(|| node(Op::Lost(prim.name()), Kept::default()));
-    let origin = |(slot, t): (usize, Tensor<R>)| {
-        let node = if inexact(t.dtype()) { through.as_ref().or(lost.as_ref()) } else { lost.as_ref() };
-        let edge = node.map(|node| Edge { node: node.clone(), slot: slot as u32 });
-        on_tape(t, edge)
-    };
-    match results.len() {
-        1 => results.into_iter().map(|t| origin((0, t))).collect(),
-        _ => results.into_iter().enumerate().map(origin).collect(),
+        Arc::new(Node { id: TensorId::new(), op: Op::Prim(prim.clone()), parents, metas, saved, kept })
+    });
+    let lost = (is_strict() && (smooth.is_none() || results.len() > 1)).then(|| lost(prim, inputs));
+    // There is nearly always one result, which takes the node as it is.
+    if results.len() == 1 {
+        let edge = through.or(lost).map(|node| Edge { node, slot: 0 });
+        return results.pop().map(|t| on_tape(t, edge)).into_iter().collect();
     }
+    let place = |(slot, t): (usize, Tensor<R>)| {
+        let node = if inexact(t.dtype()) { through.as_ref().or(lost.as_ref()) } else { lost.as_ref() };
+        on_tape(t, node.map(|node| Edge { node: node.clone(), slot: slot as u32 }))
+    };
+    results.into_iter().enumerate().map(place).collect()
 }

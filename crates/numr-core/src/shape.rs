@@ -18,10 +18,9 @@ macro_rules! per_axis {
         pub struct $name(SmallVec<[$item; INLINE]>);
 
         impl Clone for $name {
-            // By bytes; the derived one goes through an iterator, at several times the cost of all else in a view.
             #[inline]
             fn clone(&self) -> Self {
-                Self(SmallVec::from_slice(&self.0))
+                Self::copy_of(&self.0)
             }
         }
 
@@ -29,6 +28,21 @@ macro_rules! per_axis {
             /// The empty list: that of a scalar.
             pub fn new() -> Self {
                 Self::default()
+            }
+            /// The usual ranks by a few stores; a copy of a length not known before costs a call, and this is done
+            /// several times for every tensor made.
+            #[inline]
+            fn copy_of(items: &[$item]) -> Self {
+                let mut all = [0; INLINE];
+                match *items {
+                    [] => {}
+                    [a] => all[0] = a,
+                    [a, b] => (all[0], all[1]) = (a, b),
+                    [a, b, c] => (all[0], all[1], all[2]) = (a, b, c),
+                    [a, b, c, d] => (all[0], all[1], all[2], all[3]) = (a, b, c, d),
+                    _ => return Self(SmallVec::from_slice(items)),
+                }
+                Self(SmallVec::from_buf_and_len(all, items.len()))
             }
             /// An empty list with room for `capacity` axes.
             pub fn with_capacity(capacity: usize) -> Self {
@@ -80,7 +94,7 @@ macro_rules! per_axis {
         impl From<&[$item]> for $name {
             #[inline]
             fn from(items: &[$item]) -> Self {
-                Self(SmallVec::from_slice(items))
+                Self::copy_of(items)
             }
         }
         impl<const N: usize> From<[$item; N]> for $name {

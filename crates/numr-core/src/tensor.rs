@@ -146,9 +146,12 @@ impl<R: Runtime> Tensor<R> {
             let (left, right) = (device.to_string(), other.0.device.to_string());
             return Err(Error::DeviceMismatch { op: prim.name(), left, right });
         }
-        let metas: SmallVec<[(&[usize], DType); 4]> = inputs.iter().map(|t| (t.shape(), t.0.dtype)).collect();
+        let (mut metas, mut dtypes) = (SmallVec::<[_; 4]>::new(), SmallVec::<[_; 4]>::new());
+        for t in inputs {
+            metas.push((t.shape(), t.0.dtype));
+            dtypes.push(t.0.dtype);
+        }
         let outs = prim.infer(&metas)?;
-        let dtypes: SmallVec<[DType; 4]> = inputs.iter().map(|t| t.0.dtype).collect();
         if let Support::No { reason } = R::supports(device, prim, &dtypes) {
             let dtype = dtypes.first().copied();
             return Err(Error::Unsupported { op: prim.name(), dtype, device: device.to_string(), reason });

@@ -17,18 +17,41 @@ use std::sync::{Arc, OnceLock};
 /// Masks over the arguments and the results have 64 bits.
 const MOST: usize = 64;
 
-/// The pull-back; that of a row is found without a lock or a count.
-fn pull(op: &MapOp, needed: u64, given: u64) -> Cow<'static, Arc<Derivative>> {
+/// The pull-back of a row, and what it reads where all arguments are operands; both found without a lock or a count.
+fn pull_of_row(row: Row, needed: u64) -> Option<&'static (Arc<Derivative>, Option<Kept>)> {
     const SETS: usize = 8;
-    static ROWS: [[OnceLock<Arc<Derivative>>; SETS]; Row::ALL.len()] =
+    static ROWS: [[OnceLock<(Arc<Derivative>, Option<Kept>)>; SETS]; Row::ALL.len()] =
         [const { [const { OnceLock::new() }; SETS] }; Row::ALL.len()];
+    let found = ROWS[row as usize].get(needed as usize)?;
+    Some(found.get_or_init(|| {
+        let pull = row.graph().vjp(needed, 1);
+        let kept = reads(&pull, 0..row.arity(), row.arity(), 1);
+        (pull, kept)
+    }))
+}
+
+/// The pull-back.
+fn pull(op: &MapOp, needed: u64, given: u64) -> Cow<'static, Arc<Derivative>> {
     match op {
-        MapOp::Row(row) if needed < SETS as u64 && given == 1 => {
-            let row_of = &ROWS[*row as usize][needed as usize];
-            Cow::Borrowed(row_of.get_or_init(|| row.graph().vjp(needed, given)))
+        MapOp::Row(row)
+            if given == 1
+                && let Some((pull, _)) = pull_of_row(*row, needed) =>
+        {
+            Cow::Borrowed(pull)
         }
         op => Cow::Owned(op.graph().vjp(needed, given)),
     }
+}
+
+/// What a pull-back reads of an expression of `n` arguments, of which these are operands.
+fn reads(pull: &Derivative, places: impl Iterator<Item = usize>, n: usize, results: usize) -> Option<Kept> {
+    if pull.parts.iter().all(|p| *p == Part::Zero) {
+        return None;
+    }
+    let read = |k: usize| pull.reads.contains(&(k as u8));
+    let inputs = mask_of(places.enumerate().filter(|&(_, place)| read(place)).map(|(k, _)| k));
+    let outputs = mask_of((0..results).filter(|k| read(n + k)));
+    Some(Kept { inputs, outputs })
 }
 
 /// The arguments of the expression that are operands.
@@ -47,15 +70,13 @@ pub(crate) fn kept(map: &Map, tracked: impl Fn(usize) -> bool, results: usize) -
         return Some(Kept::default());
     }
     let needed = mask_of(places(map).enumerate().filter(|&(k, _)| tracked(k)).map(|(_, place)| place));
-    let given = crate::tape::ones(results);
-    let pull = pull(&map.op, needed, given);
-    if pull.parts.iter().all(|p| *p == Part::Zero) {
-        return None;
+    if let MapOp::Row(row) = map.op
+        && map.binds.iter().all(|b| matches!(b, Bind::Input))
+        && let Some((_, kept)) = pull_of_row(row, needed)
+    {
+        return *kept;
     }
-    let read = |k: usize| pull.reads.contains(&(k as u8));
-    let inputs = mask_of(places(map).enumerate().filter(|&(_, place)| read(place)).map(|(k, _)| k));
-    let outputs = mask_of((0..results).filter(|k| read(n + k)));
-    Some(Kept { inputs, outputs })
+    reads(&pull(&map.op, needed, crate::tape::ones(results)), places(map), n, results)
 }
 
 /// Runs a derivative on what it reads.
