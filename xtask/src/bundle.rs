@@ -30,8 +30,8 @@ pub(crate) fn run(sh: &Shell, folder: &str) -> Result<()> {
     for file in ["xtask/device-run.sh", "tests/peers/torch_rates.py"] {
         sh.copy_file(file, folder)?;
     }
-    let archive = format!("{folder}/bundle.tar.gz");
-    cmd!(sh, "tar -C {folder} --exclude bundle.tar.gz -czf {archive} .").run()?;
+    let archive = format!("{folder}.tar.gz");
+    cmd!(sh, "tar -C {folder} -czf {archive} .").run()?;
     let size = std::fs::metadata(&archive)?.len();
     println!(
         "{archive}: {:.1} MiB; unpacked on the other machine: bash device-run.sh cuda",

@@ -1,8 +1,9 @@
 //! One context for each device that is in use, kept for the life of the process: caches, and the launches.
 
 use crate::driver::{Device, Function};
+use crate::fold::Folding;
 use crate::memory::{Buffer, Pool};
-use crate::{contract, copy, fold, index, map, nvrtc, sort};
+use crate::{contract, copy, fold, index, map, nvrtc, rows, scan, sort};
 use numr_core::prim::{ReduceOp, ScatterOp};
 use numr_core::scalar::print::{Access, MapKernel};
 use numr_core::scalar::program::Program;
@@ -10,7 +11,7 @@ use numr_core::{DType, Error, Result};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A device with all that is kept for it.
 pub(crate) struct Context {
@@ -27,12 +28,14 @@ pub(crate) struct Context {
 pub(crate) enum Key {
     Map { program: ByAddress, scalars: u32, access: Access, wide: bool },
     Put(DType),
-    Fold { op: ReduceOp, from: DType, acc: DType, to: DType },
+    Fold { op: ReduceOp, from: DType, acc: DType, to: DType, folding: Folding },
     Arg { op: ReduceOp, from: DType },
-    Scan { op: ReduceOp, from: DType, acc: DType, to: DType },
+    Scan { op: ReduceOp, from: DType, acc: DType, to: DType, lines: bool },
     Gather(DType),
     Scatter { op: ScatterOp, dtype: DType },
-    Contract { from: DType, right: DType, acc: DType, to: DType },
+    Contract { from: DType, right: DType, acc: DType, to: DType, inner: [bool; 2] },
+    Rows { row: rows::Row, dtype: DType, threads: usize, vectors: usize },
+    Columns { dtype: DType },
     SortStart,
     SortStep(DType),
     SortRead(DType),
@@ -73,12 +76,14 @@ impl Key {
                 map::text(&MapKernel { program: &program.0, scalars, access, wide })
             }
             Key::Put(dtype) => copy::put_text(dtype),
-            Key::Fold { op, from, acc, to } => fold::reduce_text(op, from, acc, to),
+            Key::Fold { op, from, acc, to, folding } => fold::reduce_text(op, from, acc, to, folding),
             Key::Arg { op, from } => fold::arg_text(op, from),
-            Key::Scan { op, from, acc, to } => fold::scan_text(op, from, acc, to),
+            Key::Scan { op, from, acc, to, lines } => scan::text(op, from, acc, to, lines),
             Key::Gather(dtype) => index::gather_text(dtype),
             Key::Scatter { op, dtype } => index::scatter_text(op, dtype),
-            Key::Contract { from, right, acc, to } => contract::text(from, right, acc, to),
+            Key::Contract { from, right, acc, to, inner } => contract::text(from, right, acc, to, inner),
+            Key::Rows { row, dtype, threads, vectors } => rows::text(row, dtype, threads, vectors),
+            Key::Columns { dtype } => rows::columns_text(dtype),
             Key::SortStart => sort::start_text(),
             Key::SortStep(dtype) => sort::step_text(dtype),
             Key::SortRead(dtype) => sort::read_text(dtype),
@@ -91,24 +96,32 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-static CONTEXTS: LazyLock<Mutex<HashMap<usize, Arc<Context>>>> = LazyLock::new(Mutex::default);
+/// Devices beyond these are refused.
+const MOST: usize = 64;
+static CONTEXTS: [OnceLock<Context>; MOST] = [const { OnceLock::new() }; MOST];
 
 impl Context {
     /// The context of a device, made when it is first asked for.
-    pub(crate) fn of(number: usize) -> Result<Arc<Context>> {
-        let mut contexts = locked(&CONTEXTS);
-        if let Some(context) = contexts.get(&number) {
-            return Ok(context.clone());
+    pub(crate) fn of(number: usize) -> Result<&'static Context> {
+        static OPENING: Mutex<()> = Mutex::new(());
+        let slot = CONTEXTS.get(number).ok_or_else(|| {
+            Error::unsupported("device", None, format!("cuda:{number}"), format!("devices are numbered below {MOST}"))
+        })?;
+        if let Some(context) = slot.get() {
+            return Ok(context);
         }
-        let context = Arc::new(Context {
+        let _one_at_a_time = locked(&OPENING);
+        if let Some(context) = slot.get() {
+            return Ok(context);
+        }
+        let context = Context {
             device: Device::open(number)?,
             kernels: Mutex::default(),
             pool: Mutex::default(),
             flag: OnceLock::new(),
             flagged: Mutex::default(),
-        });
-        contexts.insert(number, context.clone());
-        Ok(context)
+        };
+        Ok(slot.get_or_init(|| context))
     }
 
     pub(crate) fn name(&self) -> String {
@@ -153,7 +166,7 @@ impl Context {
     }
 
     /// The flag, for a launch that may raise it.
-    pub(crate) fn flag(self: &Arc<Context>, op: &'static str) -> Result<u64> {
+    pub(crate) fn flag(&'static self, op: &'static str) -> Result<u64> {
         let flag = match self.flag.get() {
             Some(flag) => flag,
             None => {
@@ -190,6 +203,7 @@ impl Context {
 #[cfg(test)]
 mod tests {
     use super::Key;
+    use crate::fold::Folding;
     use crate::nvrtc;
     use numr_core::DType;
     use numr_core::prim::{ReduceOp, ScatterOp};
@@ -206,9 +220,12 @@ mod tests {
                     continue;
                 }
                 let (acc, to) = crate::fold::dtypes(op, d);
-                keys.push(Key::Fold { op, from: d, acc, to });
+                let strips = crate::fold::lanes(d);
+                for folding in [Folding::Lines, Folding::Strips { lanes: strips }, Folding::Any] {
+                    keys.push(Key::Fold { op, from: d, acc, to, folding });
+                }
                 if !matches!(op, R::Any | R::All) {
-                    keys.push(Key::Scan { op, from: d, acc, to });
+                    keys.extend([true, false].map(|lines| Key::Scan { op, from: d, acc, to, lines }));
                 }
             }
             if !d.is_complex() {
@@ -221,8 +238,25 @@ mod tests {
                     keys.push(Key::Scatter { op, dtype: d });
                 }
             }
+            if d.is_float() {
+                use crate::rows::Row as W;
+                let rows = [
+                    W::Softmax,
+                    W::SoftmaxBackward,
+                    W::LogSoftmax,
+                    W::LogSoftmaxBackward,
+                    W::LayerNorm,
+                    W::LayerNormBackward,
+                    W::RmsNorm,
+                    W::RmsNormBackward,
+                ];
+                let each = |threads, vectors| rows.map(|row| Key::Rows { row, dtype: d, threads, vectors });
+                keys.extend([each(32, 8), each(256, 2), each(256, 0)].concat());
+                keys.push(Key::Columns { dtype: d });
+            }
             if number {
-                keys.push(Key::Contract { from: d, right: d, acc: d.compute(), to: d });
+                let product = |inner| Key::Contract { from: d, right: d, acc: d.compute(), to: d, inner };
+                keys.extend([product([true, false]), product([false, true])]);
             }
         }
         keys

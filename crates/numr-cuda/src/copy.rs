@@ -7,11 +7,10 @@ use crate::memory::Buffer;
 use crate::runtime::{CudaRuntime, tensor};
 use numr_core::prim::{Meta, View};
 use numr_core::{DType, Layout, Result, Tensor};
-use std::sync::Arc;
 
 /// The operands end to end.
 pub(crate) fn concat(
-    context: &Arc<Context>,
+    context: &'static Context,
     axis: usize,
     inputs: &[&Tensor<CudaRuntime>],
     out: &Meta,
@@ -28,7 +27,7 @@ pub(crate) fn concat(
 
 /// `base` with the elements that `view` shows replaced.
 pub(crate) fn assign(
-    context: &Arc<Context>,
+    context: &'static Context,
     view: &View,
     base: &Tensor<CudaRuntime>,
     src: &Tensor<CudaRuntime>,
@@ -42,7 +41,7 @@ pub(crate) fn assign(
 
 /// Writes the elements of x at `offset` and these strides of a buffer; no two at one place.
 fn put(
-    context: &Arc<Context>,
+    context: &'static Context,
     op: &'static str,
     x: &Tensor<CudaRuntime>,
     to: &Buffer,

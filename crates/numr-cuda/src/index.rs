@@ -8,10 +8,9 @@ use crate::runtime::{CudaRuntime, tensor};
 use numr_core::prim::{Meta, ScatterOp};
 use numr_core::scalar::Scalar;
 use numr_core::{DType, Result, Tensor};
-use std::sync::Arc;
 
 /// The tensor, contiguous from the start of its memory.
-fn dense(context: &Arc<Context>, x: &Tensor<CudaRuntime>) -> Result<Tensor<CudaRuntime>> {
+pub(crate) fn dense(context: &'static Context, x: &Tensor<CudaRuntime>) -> Result<Tensor<CudaRuntime>> {
     if x.is_contiguous() && x.layout().offset() == 0 {
         return Ok(x.clone());
     }
@@ -19,7 +18,7 @@ fn dense(context: &Arc<Context>, x: &Tensor<CudaRuntime>) -> Result<Tensor<CudaR
 }
 
 pub(crate) fn gather(
-    context: &Arc<Context>,
+    context: &'static Context,
     axis: usize,
     x: &Tensor<CudaRuntime>,
     index: &Tensor<CudaRuntime>,
@@ -41,7 +40,7 @@ pub(crate) fn gather(
 
 /// One thread an element of the result: it looks for what is meant for it, in order, so that no two meet.
 pub(crate) fn scatter(
-    context: &Arc<Context>,
+    context: &'static Context,
     axis: usize,
     op: ScatterOp,
     base: &Tensor<CudaRuntime>,

@@ -10,7 +10,6 @@ use numr_core::scalar::program::ArgType;
 use numr_core::{DType, Result, Strides};
 use std::ffi::c_void;
 use std::fmt::Write;
-use std::sync::Arc;
 
 /// Numbers that come with a launch.
 pub(crate) const WORDS: usize = 96;
@@ -22,6 +21,7 @@ pub(crate) struct Builder {
     functions: String,
     parameters: Vec<String>,
     access: String,
+    bounds: String,
 }
 
 impl Builder {
@@ -77,6 +77,12 @@ impl Builder {
         Ok(self)
     }
 
+    /// For blocks of so many threads, of which a processor holds two at least.
+    pub(crate) fn two_blocks_of(mut self, threads: usize) -> Builder {
+        self.bounds = format!("__launch_bounds__({threads}, 2) ");
+        self
+    }
+
     /// The whole text: `body` runs for each `i` below the first word.
     pub(crate) fn finish(self, body: &str) -> Text {
         self.whole(&format!(
@@ -90,17 +96,20 @@ impl Builder {
         self.parameters.push("const numr_words numr_l".to_owned());
         let source = format!(
             "{}\nstruct numr_words {{ long long v[{WORDS}]; }};\n\
+             // 64-bit division is slow.\n\
+             __device__ inline long long numr_quotient(long long a, long long b) {{\n\
+             return ((a | b) >> 32) ? a / b : (long long)((unsigned int)a / (unsigned int)b);\n}}\n\
              // Where element i lies: rank, offset, sizes, strides from word `k` on.\n\
              __device__ inline long long numr_at(const numr_words& numr_l, long long i, int k) {{\n\
              const int rank = (int)numr_l.v[k];\nlong long at = numr_l.v[k + 1];\n\
-             for (int axis = rank; axis > 0; axis--) {{\n\
+             _Pragma(\"unroll 1\") for (int axis = rank; axis > 0; axis--) {{\n\
              const long long size = numr_l.v[k + 1 + axis];\n\
-             // 64-bit division is slow.\n\
-             const long long next = ((i | size) >> 32) ? i / size : (long long)((unsigned int)i / (unsigned int)size);\n\
+             const long long next = numr_quotient(i, size);\n\
              at += (i - next * size) * numr_l.v[k + 1 + rank + axis];\ni = next;\n}}\nreturn at;\n}}\n\
-             {}extern \"C\" __global__ void numr_main({}) {{\n{}{body}}}\n",
+             {}extern \"C\" __global__ void {}numr_main({}) {{\n{}{body}}}\n",
             self.module.source(),
             self.functions,
+            self.bounds,
             self.parameters.join(",\n"),
             self.access,
         );
@@ -163,7 +172,7 @@ pub(crate) struct Launch<'a> {
 ///
 /// # Errors
 /// A kernel that does not compile; faults of the device.
-pub(crate) fn launch(context: &Arc<Context>, key: Key, launch: &Launch<'_>) -> Result<()> {
+pub(crate) fn launch(context: &'static Context, key: Key, launch: &Launch<'_>) -> Result<()> {
     let count = launch.words[0] as usize;
     if count == 0 {
         return Ok(());

@@ -14,7 +14,9 @@ mod kernel;
 mod map;
 mod memory;
 mod nvrtc;
+mod rows;
 mod runtime;
+mod scan;
 mod sort;
 
 pub use memory::{Buffer, MemoryStats};

@@ -22,7 +22,7 @@ pub(crate) fn supports(map: &Map, dtypes: &[DType]) -> Support {
 }
 
 pub(crate) fn map(
-    context: &Arc<Context>,
+    context: &'static Context,
     map: &Map,
     inputs: &[&Tensor<CudaRuntime>],
     outs: &[Meta],
@@ -33,7 +33,11 @@ pub(crate) fn map(
 }
 
 /// The tensor in row-major order in memory of its own.
-pub(crate) fn contiguous(context: &Arc<Context>, x: &Tensor<CudaRuntime>, out: &Meta) -> Result<Tensor<CudaRuntime>> {
+pub(crate) fn contiguous(
+    context: &'static Context,
+    x: &Tensor<CudaRuntime>,
+    out: &Meta,
+) -> Result<Tensor<CudaRuntime>> {
     let graph = Graph::build(1, Class::Free, |_, a| vec![a[0]]);
     let program = graph.program(&[ArgType::Tensor(x.dtype())])?;
     let outs = std::slice::from_ref(out);
@@ -44,7 +48,7 @@ pub(crate) fn contiguous(context: &Arc<Context>, x: &Tensor<CudaRuntime>, out: &
 /// Arguments of a launch, each at a place of its own that keeps its alignment.
 #[derive(Default)]
 struct Arguments {
-    bytes: Vec<u128>,
+    bytes: SmallVec<[u128; 16]>,
     at: SmallVec<[usize; 12]>,
 }
 
@@ -58,7 +62,7 @@ impl Arguments {
 }
 
 fn run(
-    context: &Arc<Context>,
+    context: &'static Context,
     op: &'static str,
     program: &Arc<Program>,
     binds: &[Bind],
@@ -70,23 +74,19 @@ fn run(
     let buffers: SmallVec<[Arc<Buffer>; 2]> =
         outs.iter().map(|m| Buffer::new(context, n.saturating_mul(m.dtype.size_in_bytes()))).collect::<Result<_>>()?;
     if n > 0 {
-        let layouts =
-            inputs.iter().map(|t| t.layout().broadcast_to(op, shape)).collect::<Result<SmallVec<[_; 4]>>>()?;
-        let strides: SmallVec<[&[isize]; 4]> = layouts.iter().map(|l| &l.strides()[..]).collect();
         let coordinates = program.insts.iter().any(|i| matches!(i.op, Op::Coord(_)));
-        let (dims, strides): (Shape, Vec<Strides>) = match coordinates {
-            true => (shape.clone(), layouts.iter().map(|l| l.strides().clone()).collect()),
-            false => coalesce(shape, &strides),
-        };
-        let dense = !coordinates && dims.len() <= 1 && strides.iter().all(|s| s.iter().all(|&s| s == 1));
+        let plain = |t: &&Tensor<CudaRuntime>| t.layout().shape() == shape && t.is_contiguous();
+        let dense = !coordinates && inputs.iter().all(plain);
+        let (dims, strides) = if dense { Default::default() } else { steps(op, inputs, shape, coordinates)? };
+        let dense = dense || !coordinates && dims.len() <= 1 && strides.iter().all(|s| s.iter().all(|&s| s == 1));
         let access = if dense { Access::Contiguous } else { Access::Strided { rank: dims.len() } };
         // The grid's threads are added to an index before it is compared.
         let most = i32::MAX as usize - (1 << 22);
-        let reaches = |l: &numr_core::Layout| l.span().is_none_or(|(_, last)| last < most);
-        let wide = n >= most || !layouts.iter().all(reaches);
+        let reaches = |t: &&Tensor<CudaRuntime>| t.layout().span().is_none_or(|(_, last)| last < most);
+        let wide = n >= most || !inputs.iter().all(reaches);
 
         let mut arguments = Arguments::default();
-        let (mut scalars, mut tensors) = (0, inputs.iter().zip(&layouts));
+        let (mut scalars, mut tensors) = (0, inputs.iter());
         for (k, bind) in binds.iter().enumerate() {
             match bind {
                 Bind::Scalar(lit) => {
@@ -94,8 +94,8 @@ fn run(
                     push_scalar(&mut arguments, *lit, program.args[k]);
                 }
                 Bind::Input => {
-                    let Some((t, layout)) = tensors.next() else { continue };
-                    let offset = layout.offset() * t.dtype().size_in_bytes();
+                    let Some(t) = tensors.next() else { continue };
+                    let offset = t.layout().offset() * t.dtype().size_in_bytes();
                     arguments.push(&(t.storage().address + offset as u64).to_ne_bytes());
                 }
             }
@@ -124,6 +124,21 @@ fn run(
         unsafe { context.launch(op, function, context.grid(n), &mut list)? };
     }
     Ok(buffers.iter().zip(outs).map(|(b, m)| tensor(context, b.clone(), m)).collect())
+}
+
+/// The sizes to walk over, and each operand's strides: axes that lie together merged, unless coordinates are asked for.
+fn steps(
+    op: &'static str,
+    inputs: &[&Tensor<CudaRuntime>],
+    shape: &Shape,
+    coordinates: bool,
+) -> Result<(Shape, Vec<Strides>)> {
+    let layouts = inputs.iter().map(|t| t.layout().broadcast_to(op, shape)).collect::<Result<SmallVec<[_; 4]>>>()?;
+    let strides: SmallVec<[&[isize]; 4]> = layouts.iter().map(|l| &l.strides()[..]).collect();
+    Ok(match coordinates {
+        true => (shape.clone(), layouts.iter().map(|l| l.strides().clone()).collect()),
+        false => coalesce(shape, &strides),
+    })
 }
 
 /// A scalar as it lies in memory.

@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub struct Buffer {
     pub(crate) address: Address,
     size: usize,
-    context: Arc<Context>,
+    context: &'static Context,
 }
 
 /// What a device's memory is used for, in bytes.
@@ -44,7 +44,7 @@ impl Buffer {
     ///
     /// # Errors
     /// `Error::OutOfMemory`; the device stays usable.
-    pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Arc<Buffer>> {
+    pub(crate) fn new(context: &'static Context, len: usize) -> Result<Arc<Buffer>> {
         let refuse = || Error::OutOfMemory { bytes: len, device: context.name() };
         let size = class(len).ok_or_else(refuse)?;
         let mut pool = locked(&context.pool);
@@ -63,7 +63,7 @@ impl Buffer {
             },
         };
         pool.stats.used += size;
-        Ok(Arc::new(Buffer { address, size, context: context.clone() }))
+        Ok(Arc::new(Buffer { address, size, context }))
     }
 }
 

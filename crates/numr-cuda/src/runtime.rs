@@ -2,12 +2,12 @@
 
 use crate::context::{Context, locked};
 use crate::memory::{Buffer, MemoryStats};
-use crate::{contract, copy, driver, fold, index, map, sort};
+use crate::{contract, copy, driver, fold, index, map, rows, scan, sort};
 use numr_core::classic::Client;
 use numr_core::prim::{Meta, Prim};
 use numr_core::runtime::{Outputs, Support};
 use numr_core::{DType, Device, Error, Layout, Result, Runtime, Tensor};
-use smallvec::{SmallVec, smallvec};
+use smallvec::smallvec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -95,9 +95,8 @@ impl Runtime for CudaRuntime {
             Prim::Map(m) => map::supports(m, dtypes),
             Prim::View(_) | Prim::Contiguous | Prim::Concat { .. } | Prim::Assign { .. } => Support::Native,
             Prim::Reduce(_) | Prim::Scan(_) | Prim::Contract { .. } => Support::Native,
-            Prim::Gather { .. } | Prim::Scatter { .. } | Prim::Sort { .. } => Support::Native,
+            Prim::Gather { .. } | Prim::Scatter { .. } | Prim::Sort { .. } | Prim::Fused(_) => Support::Native,
             Prim::Nonzero => no("compaction is not there yet on CUDA; use the CPU"),
-            Prim::Fused(_) => no("it runs as the composite that defines it"),
         }
     }
 
@@ -110,24 +109,25 @@ impl Runtime for CudaRuntime {
         let context = Context::of(device.number)?;
         let one = |t: Result<Tensor<CudaRuntime>>| -> Result<Outputs<CudaRuntime>> { Ok(smallvec![t?]) };
         match (prim, inputs, outs) {
-            (Prim::Map(m), _, _) => map::map(&context, m, inputs, outs),
+            (Prim::Map(m), _, _) => map::map(context, m, inputs, outs),
             (Prim::View(v), [x], _) => {
                 let layout = v.apply(x.layout())?;
                 one(Ok(Tensor::from_storage(x.storage().clone(), layout, x.dtype(), *device)))
             }
-            (Prim::Contiguous, [x], [out]) => one(map::contiguous(&context, x, out)),
-            (Prim::Concat { axis }, _, [out]) => one(copy::concat(&context, *axis, inputs, out)),
-            (Prim::Assign { view }, [base, src], [out]) => one(copy::assign(&context, view, base, src, out)),
-            (Prim::Reduce(r), [x], [out]) => one(fold::reduce(&context, r, x, out)),
-            (Prim::Scan(s), [x], [out]) => one(fold::scan(&context, s, x, out)),
-            (Prim::Contract { .. }, [a, b], [out]) => one(contract::contract(&context, a, b, out)),
-            (Prim::Gather { axis }, [x, i], [out]) => one(index::gather(&context, *axis, x, i, out)),
+            (Prim::Contiguous, [x], [out]) => one(map::contiguous(context, x, out)),
+            (Prim::Concat { axis }, _, [out]) => one(copy::concat(context, *axis, inputs, out)),
+            (Prim::Assign { view }, [base, src], [out]) => one(copy::assign(context, view, base, src, out)),
+            (Prim::Reduce(r), [x], [out]) => one(fold::reduce(context, r, x, out)),
+            (Prim::Scan(s), [x], [out]) => one(scan::scan(context, s, x, out)),
+            (Prim::Contract { .. }, [a, b], [out]) => one(contract::contract(context, a, b, out)),
+            (Prim::Gather { axis }, [x, i], [out]) => one(index::gather(context, *axis, x, i, out)),
             (Prim::Scatter { axis, op }, [base, i, src], [out]) => {
-                one(index::scatter(&context, *axis, *op, base, i, src, out))
+                one(index::scatter(context, *axis, *op, base, i, src, out))
             }
             (Prim::Sort { axis, descending }, [x], [values, order]) => {
-                sort::sort(&context, *axis, *descending, x, values, order)
+                sort::sort(context, *axis, *descending, x, values, order)
             }
+            (Prim::Fused(f), _, _) => rows::fused(context, f, inputs, outs),
             // `supports` said no, or `infer` has counted wrong (contract, point 2).
             (_, _, _) => Err(Error::unsupported(prim.name(), None, "cuda", "it is not there yet")),
         }
@@ -135,7 +135,7 @@ impl Runtime for CudaRuntime {
 
     fn upload(device: &CudaDevice, _: DType, bytes: &[u8]) -> Result<Arc<Buffer>> {
         let context = Context::of(device.number)?;
-        let buffer = Buffer::new(&context, bytes.len())?;
+        let buffer = Buffer::new(context, bytes.len())?;
         // SAFETY: the buffer was made for as many bytes.
         unsafe { context.device.write(buffer.address, bytes)? };
         Ok(buffer)
@@ -147,7 +147,7 @@ impl Runtime for CudaRuntime {
         let mut source = tensor;
         if !tensor.is_contiguous() {
             let meta = Meta { shape: tensor.layout().shape().clone(), dtype: tensor.dtype() };
-            copy = map::contiguous(&context, tensor, &meta)?;
+            copy = map::contiguous(context, tensor, &meta)?;
             source = &copy;
         }
         context.wait()?;
@@ -166,9 +166,4 @@ impl Runtime for CudaRuntime {
     fn synchronize(device: &CudaDevice) -> Result<()> {
         Context::of(device.number)?.wait()
     }
-}
-
-/// The sizes and strides of `t` along some axes.
-pub(crate) fn axes_of(t: &Tensor<CudaRuntime>, axes: &[usize]) -> (SmallVec<[usize; 8]>, SmallVec<[isize; 8]>) {
-    (axes.iter().map(|&k| t.shape()[k]).collect(), axes.iter().map(|&k| t.strides()[k]).collect())
 }

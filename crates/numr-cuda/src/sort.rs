@@ -12,10 +12,9 @@ use numr_core::runtime::Outputs;
 use numr_core::scalar::Scalar;
 use numr_core::{DType, Result, Tensor};
 use smallvec::smallvec;
-use std::sync::Arc;
 
 pub(crate) fn sort(
-    context: &Arc<Context>,
+    context: &'static Context,
     axis: usize,
     descending: bool,
     x: &Tensor<CudaRuntime>,

@@ -55,6 +55,9 @@ fn main() -> numr::Result<()> {
     gigabytes("sum, all", 1.0, time(&device, batch, || x.sum(.., false))?);
     gigabytes("sum, last axis", 1.0, time(&device, batch, || x.sum(1, false))?);
     gigabytes("sum, first axis", 1.0, time(&device, batch, || x.sum(0, false))?);
+    gigabytes("argmax, all", 1.0, time(&device, batch, || x.argmax(.., false))?);
+    let line = x.flatten()?;
+    gigabytes("cumsum, all", 2.0, time(&device, batch, || line.cumsum(0))?);
     let rows = x.reshape(&[n / 1024, 1024])?;
     gigabytes("softmax of 1024", 2.0, time(&device, batch, || rows.softmax(-1))?);
     let (w, b) = (T::try_ones(&[1024], DType::F32, &device)?, T::try_zeros(&[1024], DType::F32, &device)?);

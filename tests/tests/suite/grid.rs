@@ -10,6 +10,8 @@ use numr_core::testing::{edges, eval, eval_wide, samples, ulp_distance};
 use numr_core::{DType, Error, Lit, Prim, Runtime, Tensor};
 use numr_tests::devices::devices;
 use numr_tests::layouts::{Lay, download, upload};
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const COLUMNS: usize = 8;
 
@@ -134,19 +136,20 @@ fn check(row: Row, dtype: DType, device: &Device) -> Result<usize, String> {
 }
 
 fn run_grid(device: &Device) {
-    let mut faults = vec![];
-    let (mut cells, mut elements) = (0, 0);
-    for &row in Row::ALL {
-        for dtype in DType::ALL {
-            match check(row, dtype, device) {
-                Ok(n) => {
-                    cells += usize::from(n > 0);
-                    elements += n;
-                }
-                Err(fault) => faults.push(fault),
-            }
-        }
-    }
+    // A GPU's kernels take their time to compile, each on its own.
+    let next = AtomicUsize::new(0);
+    let work = || -> Vec<Result<usize, String>> {
+        let rows = std::iter::from_fn(|| Row::ALL.get(next.fetch_add(1, Ordering::Relaxed)));
+        rows.flat_map(|&row| DType::ALL.map(|dtype| check(row, dtype, device))).collect()
+    };
+    let workers = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let checked: Vec<_> = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..workers).map(|_| s.spawn(work)).collect();
+        threads.into_iter().flat_map(|t| t.join().expect("a check panicked")).collect()
+    });
+    let faults: Vec<String> = checked.iter().filter_map(|c| c.clone().err()).collect();
+    let (cells, elements) =
+        (checked.iter().flatten().filter(|&&n| n > 0).count(), checked.iter().flatten().sum::<usize>());
     println!("{device}: {cells} pairs of row and dtype, {elements} elements");
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
     assert!(cells > Row::ALL.len() * 8, "only {cells} pairs ran");

@@ -5,7 +5,7 @@
 
 use numr::ops::index::ScatterReduceOp;
 use numr::prelude::s;
-use numr::prim::ScatterOp;
+use numr::prim::{Prim, Scan, ScanOp, ScatterOp};
 use numr::{AnyRuntime, DType, Device, Element, Error, Lit, Result, Tensor};
 use numr_core::dispatch_dtype;
 use numr_tests::devices::devices;
@@ -255,6 +255,55 @@ fn every_primitive_on_every_dtype_in_every_layout() {
         assert!(faults.is_empty(), "{device}: {} faults:\n{}", faults.len(), faults[..faults.len().min(40)].join("\n"));
         assert!(count > 1000, "{device}: only {count}");
     }
+}
+
+/// Folds and scans that take more than one block or launch, in every order of memory: whole numbers, so that sums are exact.
+#[test]
+fn long_folds_and_scans() -> Result<()> {
+    let shapes: [(&[usize], usize); 8] = [
+        (&[140_003], 0),
+        (&[3, 70_000], 1),
+        (&[3, 70_001], 1),
+        (&[20_000, 8], 0),
+        (&[20_001, 3], 0),
+        (&[40, 300, 8], 1),
+        (&[3000, 20], 1),
+        (&[40_000, 3], 1),
+    ];
+    let scan = |op, axis, reverse, exclusive| Prim::Scan(Scan { op, axis, reverse, exclusive });
+    for device in devices() {
+        for (dtype, (shape, axis)) in
+            [DType::F32, DType::I32, DType::BF16].into_iter().flat_map(|d| shapes.map(|shape| (d, shape)))
+        {
+            // Sums stay small enough for bf16 along the way.
+            let n: usize = shape.iter().product();
+            let data: Vec<Lit> = (0..n).map(|i| Lit::Int((i * 7919 % 1009 % 5) as i64 - 2)).collect();
+            let on = |device: &Device| upload::<AnyRuntime>(&data, shape, dtype, device);
+            let (x, host) = (on(&device)?, on(&Device::parse("cpu")?)?);
+            let d = axis as isize;
+            let mut jobs: Vec<Box<dyn Fn(&T) -> Result<T>>> = vec![
+                Box::new(move |x| x.max(d, false)),
+                Box::new(move |x| x.argmax(d, false)),
+                Box::new(move |x| x.argmin(.., false)),
+                Box::new(move |x| x.cast(DType::F32)?.sum(d, false)),
+                Box::new(move |x| x.cast(DType::F32)?.sum(.., false)),
+                Box::new(move |x| x.slice(s![1..])?.cast(DType::I64)?.sum(d, false)),
+            ];
+            for (reverse, exclusive) in [(false, false), (true, false), (false, true), (true, true)] {
+                let prim = scan(ScanOp::Sum, axis, reverse, exclusive);
+                jobs.push(Box::new(move |x| Tensor::run_one(&prim, &[&x.cast(DType::F32)?])));
+                let prim = scan(ScanOp::Min, axis, reverse, exclusive);
+                jobs.push(Box::new(move |x| Tensor::run_one(&prim, &[x])));
+            }
+            for (k, job) in jobs.iter().enumerate() {
+                let (got, want) = (download(&job(&x)?)?, download(&job(&host)?)?);
+                let off = (0..want.len()).find(|&i| got.get(i) != Some(&want[i]));
+                let pair = off.map(|i| (i, got.get(i), want[i]));
+                assert_eq!(pair, None, "{device}: job {k} of {dtype} {shape:?} along {axis}");
+            }
+        }
+    }
+    Ok(())
 }
 
 /// No rows, no columns, no axes.

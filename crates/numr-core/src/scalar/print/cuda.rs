@@ -45,7 +45,7 @@ impl Module {
     /// 4. `I n`, the number of elements.
     ///
     /// Any one-dimensional grid will do: the kernel strides over it. A 32-bit index needs n plus the threads of the grid
-    /// to stay below 2³¹.
+    /// to stay below 2³¹. With contiguous access a thread takes 16 bytes at a time as far as all pointers are aligned so.
     ///
     /// # Errors
     /// As [`Module::body`]; `Error::Argument` if the program asks for a coordinate that the access does not know.
@@ -61,8 +61,10 @@ impl Module {
             (true, true) => "long long",
         };
         let rank = kernel.rank();
+        let lanes = if strided { 1 } else { self.lanes(kernel, &body) };
         let mut loads = String::new();
         let mut parameters = Vec::new();
+        let mut vectors = Vectors::default();
         let mut tensors = 0;
         for (k, &d) in kernel.program.args.iter().enumerate() {
             let stored = storage(d);
@@ -78,7 +80,7 @@ impl Module {
                     Access::Strided { rank } => join((0..rank).map(stride), " + "),
                 };
                 tensors += 1;
-                format!("numr_p{k}[{at}]")
+                if lanes > 1 { vectors.load(stored, k) } else { format!("numr_p{k}[{at}]") }
             };
             loads.push_str(&Cuda::define(d, &format!("numr_a{k}"), &load(d, &element)));
         }
@@ -86,7 +88,8 @@ impl Module {
         for (k, out) in body.outs.iter().enumerate() {
             let d = kernel.program.out(k);
             parameters.push(format!("{}* numr_q{k}", storage(d)));
-            let _ = writeln!(stores, "numr_q{k}[numr_i] = {};", store(d, out));
+            let to = if lanes > 1 { vectors.store(storage(d), k) } else { format!("numr_q{k}[numr_i]") };
+            let _ = writeln!(stores, "{to} = {};", store(d, out));
         }
         let text = &mut self.kernels;
         let mut coordinates = String::new();
@@ -102,21 +105,94 @@ impl Module {
             let _ = writeln!(coordinates, "const {index} numr_c0 = numr_r;");
         }
         parameters.push(format!("const {index} numr_n"));
+        let element = format!("{coordinates}{loads}{}{stores}", body.text);
+        let (before, element, done) = match lanes {
+            1 => (String::new(), element, "0".to_owned()),
+            _ => vectors.text(lanes, index, &element),
+        };
         let _ = writeln!(
             text,
             "extern \"C\" __global__ void {name}({}) {{\n\
-             for ({index} numr_i = blockIdx.x * ({index})blockDim.x + threadIdx.x; numr_i < numr_n;\n\
-             numr_i += gridDim.x * ({index})blockDim.x) {{\n{coordinates}{loads}{}{stores}}}\n}}",
-            parameters.join(", "),
-            body.text
+             const {index} numr_first = blockIdx.x * ({index})blockDim.x + threadIdx.x;\n\
+             const {index} numr_step = gridDim.x * ({index})blockDim.x;\n{before}\
+             for ({index} numr_i = {done} + numr_first; numr_i < numr_n; numr_i += numr_step) {{\n{element}}}\n}}",
+            parameters.join(", ")
         );
         self.count += 1;
         Ok(name)
     }
 
+    /// How many elements a thread takes at a time, so that its loads are under way together: 16 bytes of the widest
+    /// operand, fewer of a long body, which keeps a processor busy as it is and would be compiled so many times.
+    fn lanes(&self, kernel: &MapKernel<'_>, body: &Body) -> usize {
+        let program = kernel.program;
+        let tensors = program.args.iter().enumerate().filter(|&(k, _)| !kernel.is_scalar(k)).map(|(_, &d)| d);
+        let outs = (0..program.outs.len()).map(|k| program.out(k));
+        let widest = tensors.chain(outs).map(DType::size_in_bytes).max().unwrap_or(16);
+        let steps = body.text.lines().count() + self.functions.text.lines().count();
+        (16 / widest).min(if steps > 250 {
+            1
+        } else if steps > 40 {
+            4
+        } else {
+            8
+        })
+    }
+
     /// The whole text.
     pub fn source(&self) -> String {
         format!("{PRELUDE}\n{}\n{}", self.functions.text, self.kernels)
+    }
+}
+
+/// The part of a contiguous map that works on vectors of elements.
+#[derive(Default)]
+struct Vectors {
+    /// Operands and results as parameters of the body, and what they are called with in a vector and beyond.
+    parameters: String,
+    lanes: String,
+    single: String,
+    loads: String,
+    stores: String,
+    /// Pointers, and the size of their elements.
+    pointers: Vec<String>,
+}
+
+impl Vectors {
+    /// Operand `k`; answers its name in the body.
+    fn load(&mut self, of: &str, k: usize) -> String {
+        let _ = write!(self.parameters, ", const {of} numr_s{k}");
+        let _ = write!(self.lanes, ", numr_x{k}.v[numr_k]");
+        let _ = write!(self.single, ", numr_p{k}[numr_i]");
+        let _ = writeln!(self.loads, "const auto numr_x{k} = numr_vector_at<numr_lanes>(numr_p{k}, numr_j);");
+        self.pointers.push(format!("numr_p{k}"));
+        format!("numr_s{k}")
+    }
+
+    /// Result `k`; answers its name in the body.
+    fn store(&mut self, of: &str, k: usize) -> String {
+        let _ = write!(self.parameters, ", {of}& numr_d{k}");
+        let _ = write!(self.lanes, ", numr_y{k}.v[numr_k]");
+        let _ = write!(self.single, ", numr_q{k}[numr_i]");
+        let _ = writeln!(self.loads, "numr_vector<{of}, numr_lanes> numr_y{k};");
+        let _ = writeln!(self.stores, "numr_vector_at<numr_lanes>(numr_q{k}, numr_j) = numr_y{k};");
+        self.pointers.push(format!("numr_q{k}"));
+        format!("numr_d{k}")
+    }
+
+    /// What comes before the loop over single elements, the call of the body there, and where that loop starts.
+    fn text(&self, lanes: usize, index: &str, body: &str) -> (String, String, String) {
+        let Vectors { parameters, lanes: each, single, loads, stores, pointers } = self;
+        let aligned = join(pointers.iter().map(|p| format!("numr_aligned<numr_lanes>({p})")), " && ");
+        let before = format!(
+            "const int numr_lanes = {lanes};\n\
+             auto numr_body = [&](const {index} numr_i{parameters}) {{\n{body}}};\n\
+             const {index} numr_m = {aligned} ? numr_n / numr_lanes : 0;\n\
+             for ({index} numr_j = numr_first; numr_j < numr_m; numr_j += numr_step) {{\n{loads}\
+             _Pragma(\"unroll\") for (int numr_k = 0; numr_k < numr_lanes; numr_k++)\n\
+             numr_body(numr_j * numr_lanes + numr_k{each});\n{stores}}}\n"
+        );
+        (before, format!("numr_body(numr_i{single});\n"), "numr_m * numr_lanes".to_owned())
     }
 }
 

@@ -12,7 +12,11 @@ template <class T> __device__ inline typename numr_word<T>::type numr_bits(T a) 
     return (W)a & (~(W)0 >> 8 * (sizeof(W) - sizeof(T)));
 }
 template <class T> __device__ inline T numr_neg(T a) { return (T)(0 - numr_bits(a)); }
-template <class T> __device__ inline T numr_abs(T a) { return a < 0 ? numr_neg(a) : a; }
+// Not `a < 0 ? -a : a`: the compiler takes that for never negative, which the least integer's is.
+template <class T> __device__ inline T numr_abs(T a) {
+    const auto sign = numr_bits((T)(a < 0 ? -1 : 0));
+    return (T)((numr_bits(a) ^ sign) - sign);
+}
 template <class T> __device__ inline T numr_not(T a) { return (T)~a; }
 template <> __device__ inline bool numr_not(bool a) { return !a; }
 template <class T> __device__ inline T numr_add(T a, T b) { return (T)(numr_bits(a) + numr_bits(b)); }
@@ -166,3 +170,26 @@ __device__ inline float numr_round_f16(float x) { return numr_decode_f16(numr_en
 __device__ inline float numr_round_bf16(float x) { return numr_decode_bf16(numr_encode_bf16(x)); }
 __device__ inline float numr_round_f8e4m3(float x) { return numr_decode_f8e4m3(numr_encode_f8e4m3(x)); }
 __device__ inline float numr_round_f8e5m2(float x) { return numr_decode_f8e5m2(numr_encode_f8e5m2(x)); }
+
+// Neighbours in memory that are loaded and stored at once.
+template <class T, int N> struct alignas(sizeof(T) * N) numr_vector { T v[N]; };
+template <int N, class T> __device__ inline numr_vector<T, N>& numr_vector_at(T* p, long long i) { return ((numr_vector<T, N>*)p)[i]; }
+template <int N, class T> __device__ inline const numr_vector<T, N>& numr_vector_at(const T* p, long long i) { return ((const numr_vector<T, N>*)p)[i]; }
+template <int N, class T> __device__ inline bool numr_aligned(const T* p) { return (unsigned long long)p % (sizeof(T) * N) == 0; }
+
+// Vector j of a row of n elements that begins at p; what lies beyond the row is 0.
+template <int N, class T> __device__ inline numr_vector<T, N> numr_fetch(const T* p, long long j, long long n, bool whole) {
+    if (whole) return numr_vector_at<N>(p, j);
+    numr_vector<T, N> v = {};
+    for (int e = 0; e < N; e++) if (j * N + e < n) v.v[e] = p[j * N + e];
+    return v;
+}
+template <int N, class T> __device__ inline void numr_write(T* p, const numr_vector<T, N>& v, long long j, long long n, bool whole) {
+    if (whole) { numr_vector_at<N>(p, j) = v; return; }
+    for (int e = 0; e < N; e++) if (j * N + e < n) p[j * N + e] = v.v[e];
+}
+template <int N, class T> __device__ inline T numr_lanes_sum(const T (&s)[N]) {
+    T sum = s[0];
+    for (int e = 1; e < N; e++) sum = sum + s[e];
+    return sum;
+}
