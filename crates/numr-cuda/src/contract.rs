@@ -141,6 +141,7 @@ pub(crate) fn text(from: DType, right: DType, acc: DType, to: DType, inner: [boo
         .function("numr_right", &[right], acc, |a| a[0])?
         .function("numr_add", &[acc, acc, acc], acc, |a| a[1].mul_add(a[2], a[0]))?
         .function("numr_last", &[acc], to, |a| a[0])?
-        .two_blocks_of(THREADS)
+        // Conversions take registers of their own.
+        .blocks_of(THREADS, [from, right] == [acc, acc])
         .whole(&body))
 }

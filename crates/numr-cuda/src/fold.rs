@@ -262,7 +262,7 @@ pub(crate) fn reduce_text(op: ReduceOp, from: DType, acc: DType, to: DType, fold
             text.function("numr_empty", &[acc], acc, |a| constant(a[0], empty(op, acc)))?.whole(&format!(
                 "{names}const int threads = (int)numr_l.v[4], lane = threadIdx.x % threads;\n\
              const long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / threads;\n\
-             {ty} s[{lanes}];\n{each} s[e] = numr_empty({ty}());\n\
+             const {ty} zero = {{}};\n{ty} s[{lanes}];\n{each} s[e] = numr_empty(zero);\n\
              if (i < tasks) {{\n{part}const auto* const p = numr_p0 + numr_at(numr_l, of, 6) + first;\n\
              const long long n = last - first;\n\
              auto fold = [&](const bool whole) {{\n\
@@ -321,14 +321,18 @@ pub(crate) fn arg_text(op: ReduceOp, from: DType) -> Result<Text> {
         "const long long tasks = numr_l.v[0], parts = numr_l.v[1], left = numr_l.v[2], chunk = numr_l.v[3];\n\
          const int threads = (int)numr_l.v[4], lane = threadIdx.x % threads, inner = (int)numr_l.v[{second}];\n\
          const long long i = (blockIdx.x * (long long)blockDim.x + threadIdx.x) / threads;\n\
-         {ty} best = {ty}();\nlong long place = -1;\n\
+         {ty} best = {{}};\nlong long place = -1;\n\
          if (i < tasks) {{\n\
          const long long of = numr_quotient(i, parts), first = (i - of * parts) * chunk;\n\
-         const long long base = numr_at(numr_l, of, 5);\n\
-         for (long long k = first + lane; k < left && k < first + chunk; k += threads) {{\n\
-         const long long at = numr_l.v[{again}] ? numr_get1(of * left + k) : k;\n\
-         const {ty} value = numr_get0(base + numr_at(numr_l, at, inner));\n\
-         if (place < 0 || numr_later(best, value)) {{ best = value; place = at; }}\n}}\n}}\n\
+         const long long base = numr_at(numr_l, of, 5), last = first + chunk < left ? first + chunk : left;\n\
+         auto take = [&](const long long at, const long long where) {{\n\
+         const {ty} value = numr_get0(base + where);\n\
+         if (place < 0 || numr_later(best, value)) {{ best = value; place = at; }}\n}};\n\
+         if (numr_l.v[{again}]) {{\nfor (long long k = first + lane; k < last; k += threads) {{\n\
+         const long long at = numr_get1(of * left + k);\ntake(at, numr_at(numr_l, at, inner));\n}}\n\
+         }} else if (numr_l.v[inner] == 1) {{\nconst long long step = numr_l.v[inner + 3];\n\
+         _Pragma(\"unroll 8\") for (int k = lane; k < (int)(last - first); k += threads) take(first + k, (first + k) * step);\n\
+         }} else {{\nfor (long long k = first + lane; k < last; k += threads) take(k, numr_at(numr_l, k, inner));\n}}\n}}\n\
          __shared__ {ty} values[{BLOCK}];\n__shared__ long long places[{BLOCK}];\n\
          values[threadIdx.x] = best; places[threadIdx.x] = place;\n\
          for (int d = threads / 2; d > 0; d /= 2) {{\n__syncthreads();\n\

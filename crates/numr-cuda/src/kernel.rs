@@ -77,9 +77,10 @@ impl Builder {
         Ok(self)
     }
 
-    /// For blocks of so many threads, of which a processor holds two at least.
-    pub(crate) fn two_blocks_of(mut self, threads: usize) -> Builder {
-        self.bounds = format!("__launch_bounds__({threads}, 2) ");
+    /// For blocks of so many threads; `twice`: of which a processor holds two, where its compiler can do with the registers.
+    pub(crate) fn blocks_of(mut self, threads: usize, twice: bool) -> Builder {
+        let blocks = if twice { "__CUDA_ARCH__ >= 900 ? 2 : 1" } else { "1" };
+        self.bounds = format!("__launch_bounds__({threads}, {blocks}) ");
         self
     }
 

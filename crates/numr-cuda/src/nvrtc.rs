@@ -120,7 +120,8 @@ pub(crate) fn image(op: &'static str, source: &str, capability: i32) -> Result<V
     let from = usize::from(capability < 90);
     let mut failure = String::new();
     for architecture in &names[from..] {
-        let options = [&format!("--gpu-architecture={architecture}"), "--std=c++17", "--fmad=false", "-default-device"];
+        let options = options(architecture);
+        let options = options.each_ref().map(String::as_str);
         let file = cache_file(&(source, options, nvrtc.version));
         if let Some(image) = file.as_deref().and_then(cached) {
             return Ok(image);
@@ -137,6 +138,24 @@ pub(crate) fn image(op: &'static str, source: &str, capability: i32) -> Result<V
         }
     }
     Err(said(op, failure))
+}
+
+fn options(architecture: &str) -> [String; 4] {
+    [
+        "--gpu-architecture=".to_owned() + architecture,
+        "--std=c++17".into(),
+        "--fmad=false".into(),
+        "-default-device".into(),
+    ]
+}
+
+/// Compiles a source for an architecture; registers in memory are an error.
+#[cfg(test)]
+pub(crate) fn judge(source: &str, architecture: &str) -> std::result::Result<(), String> {
+    let options = options(architecture).into_iter().chain(["warn-spills", "Werror"].map(|o| format!("-Xptxas=-{o}")));
+    let options: Vec<String> = options.collect();
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
+    NVRTC.as_ref().map_err(Clone::clone)?.run(source, &options, true).map(|_| ())
 }
 
 impl Nvrtc {

@@ -97,12 +97,14 @@ pub(crate) fn text(op: ReduceOp, from: DType, acc: DType, to: DType, lines: bool
     let ty = register(acc);
     let place = "const long long n = numr_l.v[1], step = numr_l.v[2];\n\
                  const bool back = numr_l.v[3] != 0, exclusive = numr_l.v[4] != 0;\n\
-                 auto place = [&](const long long line, const long long j) {\n\
-                 return numr_quotient(line, step) * n * step + line % step + (back ? n - 1 - j : j) * step;\n};\n";
+                 auto base = [&](const long long line) {\n\
+                 const long long row = numr_quotient(line, step);\n\
+                 return row * n * step + (line - row * step) + (back ? (n - 1) * step : 0);\n};\n\
+                 const long long hop = back ? -step : step;\n";
     let a_line = format!(
-        "{place}{ty} acc = {ty}();\n\
+        "{place}{ty} acc = {{}};\nconst long long start = base(i);\n\
          for (long long j = 0; j < n; j++) {{\n\
-         const long long at = place(i, j);\nconst {ty} value = numr_first(numr_get0(at));\n\
+         const long long at = start + j * hop;\nconst {ty} value = numr_first(numr_get0(at));\n\
          if (exclusive) numr_put0(at, numr_last(j == 0 ? numr_empty(value) : acc));\n\
          acc = j == 0 ? value : numr_join(acc, value);\n\
          if (!exclusive) numr_put0(at, numr_last(acc));\n}}\n"
@@ -110,32 +112,36 @@ pub(crate) fn text(op: ReduceOp, from: DType, acc: DType, to: DType, lines: bool
     let a_part = format!(
         "{place}const long long parts = numr_l.v[5], most = numr_l.v[6];\nconst bool total = numr_l.v[7] != 0;\n\
          const long long line = numr_quotient(blockIdx.x, parts), part = blockIdx.x - line * parts;\n\
-         const long long first = part * most, last = first + most < n ? first + most : n;\n\
-         __shared__ {ty} shared[{BLOCK}];\n\
+         const long long first = part * most, last = first + most < n ? first + most : n, start = base(line);\n\
+         __shared__ {ty} shared[{BLOCK}], tile[{padded}];\n\
+         // Neighbouring threads read neighbours, and each then takes neighbours, in different banks.\n\
+         auto slot = [](const int k) {{ return k + k / 32; }};\n\
          // What lies before this tile folds to `carry`, if anything does.\n\
-         bool any = part > 0 && !total;\n{ty} carry = any ? numr_get1(blockIdx.x - 1) : {ty}();\n\
-         for (long long tile = first; tile < last; tile += {tile}) {{\n\
-         const long long begin = tile + threadIdx.x * {EACH};\n{ty} a[{EACH}] = {{}};\n\
-         {each} if (begin + e < last) a[e] = numr_first(numr_get0(place(line, begin + e)));\n\
-         {ty} sum = a[0];\n\
-         _Pragma(\"unroll\") for (int e = 1; e < {EACH}; e++) if (begin + e < last) sum = numr_join(sum, a[e]);\n\
-         __syncthreads();\nshared[threadIdx.x] = sum;\n\
+         bool any = part > 0 && !total;\n{ty} carry = {{}};\nif (any) carry = numr_get1(blockIdx.x - 1);\n\
+         for (long long begin = first; begin < last; begin += {whole}) {{\n\
+         const int size = last - begin < {whole} ? (int)(last - begin) : {whole};\n\
+         const int t = threadIdx.x, mine = size - t * {EACH};\n\
+         {each} {{\nconst int k = e * {BLOCK} + t;\n\
+         if (k < size) tile[slot(k)] = numr_first(numr_get0(start + (begin + k) * hop));\n}}\n\
+         __syncthreads();\n{ty} a[{EACH}];\n{each} a[e] = tile[slot(t * {EACH} + e)];\n{ty} sum = a[0];\n\
+         _Pragma(\"unroll\") for (int e = 1; e < {EACH}; e++) if (e < mine) sum = numr_join(sum, a[e]);\n\
+         shared[t] = sum;\n\
          for (int d = 1; d < {BLOCK}; d *= 2) {{\n\
-         __syncthreads();\nif (threadIdx.x >= d) sum = numr_join(shared[threadIdx.x - d], sum);\n\
-         __syncthreads();\nshared[threadIdx.x] = sum;\n}}\n__syncthreads();\n\
-         bool some = any;\n{ty} acc = carry;\n\
-         if (threadIdx.x > 0) {{ acc = any ? numr_join(carry, shared[threadIdx.x - 1]) : shared[threadIdx.x - 1]; some = true; }}\n\
-         if (!total) {{\n{each} if (begin + e < last) {{\n\
-         const long long at = place(line, begin + e);\n\
-         if (exclusive) numr_put0(at, numr_last(some ? acc : numr_empty(a[e])));\n\
-         acc = some ? numr_join(acc, a[e]) : a[e];\nsome = true;\n\
-         if (!exclusive) numr_put0(at, numr_last(acc));\n}}\n}}\n\
+         __syncthreads();\nif (t >= d) sum = numr_join(shared[t - d], sum);\n\
+         __syncthreads();\nshared[t] = sum;\n}}\n__syncthreads();\n\
+         if (!total) {{\nbool some = any || t > 0;\n{ty} acc = carry;\n\
+         if (t > 0) acc = any ? numr_join(carry, shared[t - 1]) : shared[t - 1];\n\
+         {each} {{\n{ty} y = some ? acc : numr_empty(a[e]);\nacc = some ? numr_join(acc, a[e]) : a[e];\nsome = true;\n\
+         tile[slot(t * {EACH} + e)] = exclusive ? y : acc;\n}}\n__syncthreads();\n\
+         {each} {{\nconst int k = e * {BLOCK} + t;\n\
+         if (k < size) numr_put0(start + (begin + k) * hop, numr_last(tile[slot(k)]));\n}}\n}}\n\
          // The last thread with elements holds the fold of all so far.\n\
-         const int end = last - tile < {tile} ? (int)((last - tile - 1) / {EACH}) : {BLOCK} - 1;\n\
-         carry = any ? numr_join(carry, shared[end]) : shared[end];\nany = true;\n}}\n\
+         const {ty} so_far = shared[(size - 1) / {EACH}];\n\
+         carry = any ? numr_join(carry, so_far) : so_far;\nany = true;\n__syncthreads();\n}}\n\
          if (total && threadIdx.x == 0) numr_put1(blockIdx.x, carry);\n",
         each = format_args!("_Pragma(\"unroll\") for (int e = 0; e < {EACH}; e++)"),
-        tile = BLOCK * EACH,
+        whole = BLOCK * EACH,
+        padded = BLOCK * EACH + BLOCK * EACH / 32,
     );
     // What a running fold of nothing is.
     let empty = match (op, acc.is_float()) {

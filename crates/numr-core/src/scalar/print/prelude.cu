@@ -11,16 +11,20 @@ template <class T> __device__ inline typename numr_word<T>::type numr_bits(T a) 
     typedef typename numr_word<T>::type W;
     return (W)a & (~(W)0 >> 8 * (sizeof(W) - sizeof(T)));
 }
-template <class T> __device__ inline T numr_neg(T a) { return (T)(0 - numr_bits(a)); }
-// Not `a < 0 ? -a : a`: the compiler takes that for never negative, which the least integer's is.
-template <class T> __device__ inline T numr_abs(T a) {
-    const auto sign = numr_bits((T)(a < 0 ? -1 : 0));
-    return (T)((numr_bits(a) ^ sign) - sign);
+// A choice between a short and its negation compilers take for an instruction that has 32 bits, where the absolute value of
+// the least is positive: the difference of shorts is hidden from them.
+template <class T> __device__ inline typename numr_word<T>::type numr_less(T a, T b) { return numr_bits(a) - numr_bits(b); }
+template <> __device__ inline unsigned int numr_less(short a, short b) {
+    unsigned int less = numr_bits(a) - numr_bits(b);
+    asm("" : "+r"(less));
+    return less;
 }
+template <class T> __device__ inline T numr_neg(T a) { return (T)numr_less((T)0, a); }
+template <class T> __device__ inline T numr_abs(T a) { return a < 0 ? numr_neg(a) : a; }
 template <class T> __device__ inline T numr_not(T a) { return (T)~a; }
 template <> __device__ inline bool numr_not(bool a) { return !a; }
 template <class T> __device__ inline T numr_add(T a, T b) { return (T)(numr_bits(a) + numr_bits(b)); }
-template <class T> __device__ inline T numr_sub(T a, T b) { return (T)(numr_bits(a) - numr_bits(b)); }
+template <class T> __device__ inline T numr_sub(T a, T b) { return (T)numr_less(a, b); }
 template <class T> __device__ inline T numr_mul(T a, T b) { return (T)(numr_bits(a) * numr_bits(b)); }
 template <class T> __device__ inline T numr_div(T a, T b) {
     return b == 0 ? (T)0 : (T)-1 < 0 && b == (T)-1 ? numr_neg(a) : (T)(a / b);
