@@ -8,7 +8,7 @@ export NUMR_REQUIRE=$device NUMR_DEVICES=$device XDG_RUNTIME_DIR=${XDG_RUNTIME_D
 failed=0
 step() {
     echo "== $*"
-    timeout 240 "$@" 2>&1 | tail -n "${LINES_KEPT:-40}"
+    timeout 400 "$@" 2>&1 | tail -n "${LINES_KEPT:-40}"
     [ "${PIPESTATUS[0]}" -eq 0 ] || { failed=$((failed + 1)); echo "== FAILED: $1"; }
 }
 "$here/devices"

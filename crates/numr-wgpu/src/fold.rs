@@ -6,7 +6,7 @@
 
 use crate::context::Context;
 use crate::kernel::{Builder, WORDS, Words};
-use crate::launch::{Key, Launch};
+use crate::launch::{Key, Launch, Text};
 use crate::map::contiguous;
 use crate::memory::Buffer;
 use crate::runtime::{WgpuRuntime, axes_of, tensor};
@@ -14,6 +14,7 @@ use numr_core::prim::{Meta, Reduce, ReduceOp, Scan, ScanOp};
 use numr_core::runtime::Support;
 use numr_core::scalar::Scalar;
 use numr_core::scalar::expr::Expr;
+use numr_core::scalar::print::wgsl::register;
 use numr_core::{DType, Lit, Result, Shape, Tensor};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -141,7 +142,7 @@ pub(crate) fn reduce(
 
 type Axes<'a> = (&'a SmallVec<[usize; 8]>, &'a SmallVec<[isize; 8]>);
 
-/// Where the extreme is: one invocation a result.
+/// Where the extreme of each result lies: of parts first, then of the places found in those.
 fn arg(
     device: &Arc<Context>,
     op: ReduceOp,
@@ -151,30 +152,46 @@ fn arg(
     out: &Meta,
 ) -> Result<Tensor<WgpuRuntime>> {
     let count = out.shape.numel().unwrap_or(usize::MAX);
-    let result = Buffer::new(device, count.saturating_mul(out.dtype.size_in_bytes()))?;
-    let words = Words::new("argmax", count)?.number(n)?.layout(x.layout().offset(), outer.0, outer.1)?;
-    let second = words.v.len();
-    let mut words = words.layout(0, inner.0, inner.1)?.finish();
-    words[WORDS - 1] = second as u32;
-    let launch = Launch { op: "argmax", inputs: &[x.storage()], outputs: &[&result], words: &words, flag: false };
-    let from = x.dtype();
-    device.launch(Key::Arg { op, from }, &launch, || {
-        let body = format!(
-            "let n = numr_word(1u);\nlet inner = numr_word({}u);\nlet base = numr_at(i, 2u);\n\
-             var best = numr_get0(base + numr_at(0u, inner));\nvar place = 0u;\n\
-             for (var k = 1u; k < n; k++) {{\nlet value = numr_get0(base + numr_at(k, inner));\n\
-             if numr_later(best, value) {{ best = value; place = k; }}\n}}\n\
-             numr_put0(i, i64(place));\n",
-            WORDS - 1
-        );
-        Builder::new(&[from], &[DType::I64])
-            .function("numr_later", &[from, from], DType::Bool, |a| join(op, a[0], a[1]))?
-            .finish(WORDS, &body)
-    })?;
-    Ok(tensor(device, result, out))
+    let (mut places, mut left) = (None::<Arc<Buffer>>, n);
+    loop {
+        let parts = left.div_ceil(STEP);
+        let last = parts == 1;
+        let place = if last { DType::I64 } else { DType::U32 };
+        let tasks = count.saturating_mul(parts);
+        let result = Buffer::new(device, tasks.saturating_mul(place.size_in_bytes()))?;
+        let words = Words::new("argmax", tasks)?.number(parts)?.number(left)?.number(usize::from(places.is_some()))?;
+        let words = words.layout(x.layout().offset(), outer.0, outer.1)?;
+        let second = words.v.len();
+        let mut words = words.layout(0, inner.0, inner.1)?.finish();
+        words[WORDS - 1] = second as u32;
+        let inputs = [&**x.storage(), places.as_ref().unwrap_or(x.storage())];
+        let launch = Launch { op: "argmax", inputs: &inputs, outputs: &[&result], words: &words, flag: false };
+        let from = x.dtype();
+        device.launch(Key::Arg { op, from, last }, &launch, || {
+            let body = format!(
+                "let parts = numr_word(1u);\nlet left = numr_word(2u);\nlet again = numr_word(3u) != 0u;\n\
+                 let inner = numr_word({}u);\nlet owner = i / parts;\nlet base = numr_at(owner, 4u);\n\
+                 let first = (i % parts) * {STEP}u;\nvar best = {ty}();\nvar place = 0u;\n\
+                 for (var k = first; k < min(first + {STEP}u, left); k++) {{\n\
+                 var at = k;\nif again {{ at = numr_get1(owner * left + k); }}\n\
+                 let value = numr_get0(base + numr_at(at, inner));\n\
+                 if k == first || numr_later(best, value) {{ best = value; place = at; }}\n}}\n\
+                 numr_put0(i, {}(place));\n",
+                WORDS - 1,
+                register(place),
+                ty = register(from),
+            );
+            Builder::new(&[from, DType::U32], &[place])
+                .function("numr_later", &[from, from], DType::Bool, |a| join(op, a[0], a[1]))?
+                .finish(WORDS, &body)
+        })?;
+        if last {
+            return Ok(tensor(device, result, out));
+        }
+        (left, places) = (parts, Some(result));
+    }
 }
 
-/// One invocation a line, in order.
 pub(crate) fn scan(
     device: &Arc<Context>,
     s: &Scan,
@@ -184,47 +201,89 @@ pub(crate) fn scan(
     let n = x.shape()[s.axis];
     let meta = Meta { shape: x.layout().shape().clone(), dtype: x.dtype() };
     let x = contiguous(device, x, &meta)?;
-    let result = Buffer::new(device, x.numel().saturating_mul(out.dtype.size_in_bytes()))?;
     let step: usize = x.shape()[s.axis + 1..].iter().product();
     let lines = x.numel().checked_div(n).unwrap_or(0);
-    let words = Words::new("scan", lines)?.number(n)?.number(step)?;
-    let words = words.number(usize::from(s.reverse))?.number(usize::from(s.exclusive))?.finish();
-    let launch = Launch { op: "scan", inputs: &[x.storage()], outputs: &[&result], words: &words, flag: false };
-    let op = of_scan(s.op);
-    let (acc, to) = dtypes(op, x.dtype());
-    let from = x.dtype();
-    device.launch(Key::Scan { op: s.op, from, acc, to }, &launch, || {
-        let body = "let n = numr_word(1u);\nlet step = numr_word(2u);\nlet back = numr_word(3u) != 0u;\n\
-                    let exclusive = numr_word(4u) != 0u;\n\
-                    let base = (i / step) * n * step + i % step;\n\
-                    var acc = numr_first(numr_get0(base));\n\
-                    for (var j = 0u; j < n; j++) {\n\
-                    let at = base + select(j, n - 1u - j, back) * step;\n\
-                    let value = numr_first(numr_get0(at));\n\
-                    if exclusive {\n\
-                    if j == 0u { acc = numr_empty(value); }\n\
-                    numr_put0(at, numr_last(acc));\nacc = numr_join(acc, value);\n\
-                    } else {\n\
-                    if j == 0u { acc = value; } else { acc = numr_join(acc, value); }\n\
-                    numr_put0(at, numr_last(acc));\n}\n}\n";
-        let empty = match (op, acc.is_float()) {
-            (ReduceOp::Prod, _) => 1.0,
-            (ReduceOp::Max, true) => f64::NEG_INFINITY,
-            (ReduceOp::Min, true) => f64::INFINITY,
-            (ReduceOp::Max, false) => acc.min_value(),
-            (ReduceOp::Min, false) => acc.max_value(),
-            _ => 0.0,
-        };
-        Builder::new(&[from], &[to])
-            .function("numr_first", &[from], acc, |a| a[0])?
-            .function("numr_join", &[acc, acc], acc, |a| join(op, a[0], a[1]))?
-            // A choice between equals, so that the constant has a node to be cast.
-            .function("numr_empty", &[acc], acc, |a| {
-                let empty = Expr::lit(empty);
-                Expr::select(a[0].eq(a[0]), empty, empty)
-            })?
-            .function("numr_last", &[acc], to, |a| a[0])?
-            .finish(WORDS, body)
-    })?;
+    let lines = Lines { op: s.op, lines, n, step, reverse: s.reverse, exclusive: s.exclusive };
+    let (acc, to) = dtypes(of_scan(s.op), x.dtype());
+    let result = scan_lines(device, lines, x.storage(), [x.dtype(), acc, to])?;
     Ok(tensor(device, result, &Meta { shape: Shape::from(x.shape()), dtype: out.dtype }))
+}
+
+/// What is scanned: lines of `n` elements `step` apart.
+#[derive(Clone, Copy)]
+struct Lines {
+    op: ScanOp,
+    lines: usize,
+    n: usize,
+    step: usize,
+    reverse: bool,
+    exclusive: bool,
+}
+
+/// An invocation a line, in order, if lines are short, or many; else an invocation a part of a line, once what the parts
+/// before it fold to is known: by a scan of the parts' folds.
+fn scan_lines(device: &Arc<Context>, l: Lines, x: &Arc<Buffer>, [from, acc, to]: [DType; 3]) -> Result<Arc<Buffer>> {
+    let whole = l.n <= 4 * STEP || l.lines >= 4096 && l.n <= 512 * STEP;
+    let part = if whole { l.n.max(1) } else { STEP };
+    let parts = l.n.div_ceil(part);
+    let tasks = l.lines.saturating_mul(parts);
+    let launched = |totals: bool, before: Option<&Arc<Buffer>>| -> Result<Arc<Buffer>> {
+        let (count, dtype) = if totals { (tasks, acc) } else { (l.lines.saturating_mul(l.n), to) };
+        let result = Buffer::new(device, count.saturating_mul(dtype.size_in_bytes()))?;
+        let words = Words::new("scan", tasks)?.number(l.n)?.number(l.step)?.number(usize::from(l.reverse))?;
+        let words = words.number(usize::from(l.exclusive))?.number(parts)?.number(part)?;
+        let words = words.number(usize::from(before.is_some()))?.finish();
+        let inputs = [&**x, before.unwrap_or(x)];
+        let launch = Launch { op: "scan", inputs: &inputs, outputs: &[&result], words: &words, flag: false };
+        let key = Key::Scan { op: l.op, from, acc, to, totals };
+        device.launch(key, &launch, || scan_text(of_scan(l.op), [from, acc, to], totals))?;
+        Ok(result)
+    };
+    if parts <= 1 {
+        return launched(false, None);
+    }
+    let of_parts = Lines { n: parts, step: 1, reverse: false, exclusive: false, ..l };
+    let before = scan_lines(device, of_parts, &launched(true, None)?, [acc, acc, acc])?;
+    launched(false, Some(&before))
+}
+
+/// The text of [`scan_lines`]: the scan, or what each part folds to.
+fn scan_text(op: ReduceOp, [from, acc, to]: [DType; 3], totals: bool) -> Result<Text> {
+    let each = match totals {
+        true => "acc = numr_following;\n",
+        false => {
+            "if exclusive {\nif !any { acc = numr_empty(value); }\nnumr_put0(at, numr_last(acc));\n}\n\
+             acc = numr_following;\nif !exclusive { numr_put0(at, numr_last(acc)); }\n"
+        }
+    };
+    let body = format!(
+        "let n = numr_word(1u);\nlet step = numr_word(2u);\nlet back = numr_word(3u) != 0u;\n\
+         let exclusive = numr_word(4u) != 0u;\nlet parts = numr_word(5u);\nlet first = (i % parts) * numr_word(6u);\n\
+         let line = i / parts;\nlet base = (line / step) * n * step + line % step;\n\
+         var acc = {ty}();\nvar any = numr_word(7u) != 0u && first > 0u;\nif any {{ acc = numr_get1(i - 1u); }}\n\
+         for (var j = first; j < min(first + numr_word(6u), n); j++) {{\n\
+         let at = base + select(j, n - 1u - j, back) * step;\n\
+         let value = numr_first(numr_get0(at));\n\
+         var numr_following = value;\nif any {{ numr_following = numr_join(acc, value); }}\n{each}any = true;\n}}\n{}",
+        if totals { "numr_put0(i, acc);\n" } else { "" },
+        ty = register(acc),
+    );
+    let empty = match (op, acc.is_float()) {
+        (ReduceOp::Prod, _) => 1.0,
+        (ReduceOp::Max, true) => f64::NEG_INFINITY,
+        (ReduceOp::Min, true) => f64::INFINITY,
+        (ReduceOp::Max, false) => acc.min_value(),
+        (ReduceOp::Min, false) => acc.max_value(),
+        _ => 0.0,
+    };
+    Builder::new(&[from, acc], &[if totals { acc } else { to }])
+        .function("numr_first", &[from], acc, |a| a[0])?
+        .function("numr_join", &[acc, acc], acc, |a| join(op, a[0], a[1]))?
+        // A choice between equals, so that the constant has a node to be cast.
+        .function("numr_empty", &[acc], acc, |a| {
+            let empty = Expr::lit(empty);
+            Expr::select(a[0].eq(a[0]), empty, empty)
+        })?
+        .function("numr_last", &[acc], to, |a| a[0])?
+        .finish(WORDS, &body)
 }
