@@ -213,14 +213,16 @@ pub(crate) fn text(row: Row, dtype: DType, threads: usize, vectors: usize) -> Re
     let uncentred = || format!("const {ty} mean = 0;\n") + &mean("power", &[0], "x0 * x0");
     let root = format!("const {ty} r = numr_rsqrt_of(power + ({ty})numr_eps);\n");
     let kept = "if (lane == 0) { numr_q1[2 * row] = mean; numr_q1[2 * row + 1] = r; }\n";
+    // One division a row.
+    let inverse = format!("const {ty} part = {ty}(1) / total;\n");
     let body = match row {
         // What is kept need not be computed twice.
         R::Softmax if vectors > 0 => {
-            greatest + &sum("total", &[0], "x0 = numr_exp_of(x0 - m)") + &pass(&[0], true, "y = x0 / total;")
+            greatest + &sum("total", &[0], "x0 = numr_exp_of(x0 - m)") + &inverse + &pass(&[0], true, "y = x0 * part;")
         }
         R::Softmax => {
             let power = "numr_exp_of(x0 - m)";
-            greatest + &sum("total", &[0], power) + &pass(&[0], true, &format!("y = {power} / total;"))
+            greatest + &sum("total", &[0], power) + &inverse + &pass(&[0], true, &format!("y = {power} * part;"))
         }
         R::LogSoftmax => {
             let total = sum("total", &[0], "numr_exp_of(x0 - m)");
