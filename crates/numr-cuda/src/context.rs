@@ -34,7 +34,7 @@ pub(crate) enum Key {
     Gather(DType),
     Scatter { op: ScatterOp, dtype: DType },
     Contract { from: DType, right: DType, acc: DType, to: DType, inner: [bool; 2] },
-    Rows { row: rows::Row, dtype: DType, threads: usize, vectors: usize },
+    Rows { row: rows::Kind, dtype: DType, threads: usize, vectors: usize },
     Columns { dtype: DType },
     SortStart,
     SortStep(DType),
@@ -241,7 +241,7 @@ mod tests {
                 }
             }
             if d.is_float() {
-                use crate::rows::Row as W;
+                use crate::rows::Kind as W;
                 let rows = [
                     W::Softmax,
                     W::SoftmaxBackward,

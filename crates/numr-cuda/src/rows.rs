@@ -34,7 +34,7 @@ const STRIPS: usize = 256;
 
 /// What a kernel computes; the parameters come with the launch.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Row {
+pub(crate) enum Kind {
     Softmax,
     SoftmaxBackward,
     LogSoftmax,
@@ -46,16 +46,16 @@ pub(crate) enum Row {
 }
 
 /// What an operation is: its kernel, the axis, and what is added under the root.
-fn parts(fused: &Fused, last: usize) -> (Row, usize, f64) {
+fn parts(fused: &Fused, last: usize) -> (Kind, usize, f64) {
     match *fused {
-        Fused::Softmax { axis } => (Row::Softmax, axis, 0.0),
-        Fused::SoftmaxBackward { axis } => (Row::SoftmaxBackward, axis, 0.0),
-        Fused::LogSoftmax { axis } => (Row::LogSoftmax, axis, 0.0),
-        Fused::LogSoftmaxBackward { axis } => (Row::LogSoftmaxBackward, axis, 0.0),
-        Fused::LayerNorm { eps } => (Row::LayerNorm, last, eps),
-        Fused::LayerNormBackward { eps } => (Row::LayerNormBackward, last, eps),
-        Fused::RmsNorm { eps } => (Row::RmsNorm, last, eps),
-        Fused::RmsNormBackward { eps } => (Row::RmsNormBackward, last, eps),
+        Fused::Softmax { axis } => (Kind::Softmax, axis, 0.0),
+        Fused::SoftmaxBackward { axis } => (Kind::SoftmaxBackward, axis, 0.0),
+        Fused::LogSoftmax { axis } => (Kind::LogSoftmax, axis, 0.0),
+        Fused::LogSoftmaxBackward { axis } => (Kind::LogSoftmaxBackward, axis, 0.0),
+        Fused::LayerNorm { eps } => (Kind::LayerNorm, last, eps),
+        Fused::LayerNormBackward { eps } => (Kind::LayerNormBackward, last, eps),
+        Fused::RmsNorm { eps } => (Kind::RmsNorm, last, eps),
+        Fused::RmsNormBackward { eps } => (Kind::RmsNormBackward, last, eps),
     }
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn fused(
     let (x, dtype) = (&operands[0], inputs[0].dtype());
     let n = x.shape()[last];
     let rows = x.numel().checked_div(n).unwrap_or(0);
-    let backward = matches!(row, Row::LayerNormBackward | Row::RmsNormBackward);
+    let backward = matches!(row, Kind::LayerNormBackward | Kind::RmsNormBackward);
     let acc = dtype.compute();
     let result = Buffer::new(context, x.numel().saturating_mul(dtype.size_in_bytes()))?;
     let stats = Buffer::new(context, if backward { 2 * rows * acc.size_in_bytes() } else { 0 })?;
@@ -96,7 +96,7 @@ pub(crate) fn fused(
     let y = tensor(context, result, &Meta { shape: x.layout().shape().clone(), dtype });
     let mut results: Outputs<CudaRuntime> = smallvec![exchanged(&y)?];
     if backward {
-        let bias = row == Row::LayerNormBackward;
+        let bias = row == Kind::LayerNormBackward;
         results.extend(weights(context, op, [x, &operands[2]], &stats, [rows, n], bias, &outs[1])?);
     }
     Ok(results)
@@ -146,8 +146,8 @@ fn weights(
 
 /// The text of [`fused`] for rows that `threads` threads take, each of which keeps `vectors` times 16 bytes of an operand;
 /// 0: rows of any length, read again in every pass.
-pub(crate) fn text(row: Row, dtype: DType, threads: usize, vectors: usize) -> Result<Text> {
-    use Row as R;
+pub(crate) fn text(row: Kind, dtype: DType, threads: usize, vectors: usize) -> Result<Text> {
+    use Kind as R;
     let acc = dtype.compute();
     let (of, ty) = (storage(dtype), register(acc));
     let lanes = lanes(dtype);
