@@ -49,6 +49,8 @@ pub(crate) fn settle(sh: &Shell, files: &[Generated], check: bool, command: &str
 pub(crate) fn run(sh: &Shell, check: bool) -> Result<()> {
     let mut files = vec![];
     files.extend(support_table(sh)?);
+    let page = cmd!(sh, "cargo run --quiet -p numr-tests --all-features --bin numpy-page").read()?;
+    files.push(Generated::whole("docs/numpy.md", format!("{page}\n")));
     settle(sh, &files, check, "gen")
 }
 

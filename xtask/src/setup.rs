@@ -1,5 +1,5 @@
-//! What tests need and cargo does not bring: the NVRTC library, from its PyPI wheel, into `target/`; a Vulkan driver for
-//! the WebGPU tests, Mesa's software one where the machine has none.
+//! What tests need and cargo does not bring: the NVRTC library, from its PyPI wheel, into `target/`; NumPy and
+//! safetensors, likewise; a Vulkan driver for the WebGPU tests, Mesa's software one where the machine has none.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,9 @@ use xshell::{Shell, cmd};
 
 /// Newest of the 12.x line, whose output every driver since 525 accepts.
 const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.9.86";
+
+/// What writes and reads the files that ours are compared with.
+const PYTHON: [&str; 3] = ["numpy>=2,<3", "ml_dtypes>=0.5,<1", "safetensors>=0.5,<1"];
 
 /// Fetches everything and prints how to use it by hand.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
@@ -19,6 +22,9 @@ pub(crate) fn run(sh: &Shell) -> Result<()> {
             println!("export NUMR_NVRTC={} LD_LIBRARY_PATH={}", path.display(), search_path(sh, &path).display());
         }
         None => println!("no NVRTC wheel for this operating system: its tests will be skipped"),
+    }
+    if let Some(path) = python(sh)? {
+        println!("export NUMR_PYTHON={}", path.display());
     }
     Ok(())
 }
@@ -70,20 +76,36 @@ pub(crate) fn nvrtc(sh: &Shell) -> Result<Option<PathBuf>> {
     if !cfg!(target_os = "linux") {
         return Ok(None);
     }
+    wheels(sh, "nvrtc", "nvidia/cuda_nvrtc/lib/libnvrtc.so.12", &[NVRTC]).map(Some)
+}
+
+/// The folder with the Python packages that files are exchanged with, fetched once; `None`, with a line that says so,
+/// where there is no Python.
+pub(crate) fn python(sh: &Shell) -> Result<Option<PathBuf>> {
+    if cmd!(sh, "python3 --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
+        println!("no python3: what NumPy reads and writes is not tested");
+        return Ok(None);
+    }
+    let found = wheels(sh, "python", "safetensors/__init__.py", &PYTHON)?;
+    Ok(found.parent().and_then(Path::parent).map(Path::to_owned))
+}
+
+/// A file out of wheels, which are fetched into a folder of `target/` if it is not there.
+fn wheels(sh: &Shell, folder: &str, file: &str, packages: &[&str]) -> Result<PathBuf> {
     let target = sh.var_os("CARGO_TARGET_DIR").map_or_else(|| sh.current_dir().join("target"), PathBuf::from);
-    let target = sh.current_dir().join(target).join("nvrtc");
-    let library = target.join("nvidia/cuda_nvrtc/lib/libnvrtc.so.12");
-    if !library.exists() {
-        let pip = "python3 -m pip";
+    let target = sh.current_dir().join(target).join(folder);
+    let file = target.join(file);
+    if !file.exists() {
+        let (pip, shown) = ("python3 -m pip", packages.join(" "));
         if cmd!(sh, "python3 -m pip --version").quiet().ignore_stdout().ignore_stderr().run().is_err() {
             bail!("`{pip}` is missing: install Python with pip (Debian: apt-get install python3-pip) and run again");
         }
-        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-compile --no-deps --upgrade --target {target} {NVRTC}")
+        cmd!(sh, "python3 -m pip install --quiet --disable-pip-version-check --root-user-action ignore --no-compile --no-deps --upgrade --target {target} {packages...}")
             .run()
-            .with_context(|| format!("`{pip}` could not fetch {NVRTC}"))?;
-        if !library.exists() {
-            bail!("{NVRTC} holds no {}", library.display());
+            .with_context(|| format!("`{pip}` could not fetch {shown}"))?;
+        if !file.exists() {
+            bail!("{shown}: no {} in it", file.display());
         }
     }
-    Ok(Some(library))
+    Ok(file)
 }

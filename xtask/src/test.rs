@@ -21,6 +21,10 @@ pub(crate) fn all(sh: &Shell) -> Result<()> {
             env.push(sh.push_env("NUMR_NVRTC", library));
             required.push("nvrtc");
         }
+        if let Some(packages) = setup::python(sh)? {
+            env.push(sh.push_env("NUMR_PYTHON", packages));
+            required.push("python");
+        }
         if setup::vulkan(sh)? {
             required.push("wgpu");
         }
