@@ -9,6 +9,7 @@ pub mod devices;
 pub mod expect;
 pub mod golden;
 pub mod layouts;
+pub mod numpy;
 pub mod require;
 pub mod support;
 

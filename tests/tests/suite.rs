@@ -5,8 +5,10 @@ mod suite {
     mod golden;
     mod gradients;
     mod grid;
+    mod numpy;
     mod primitives;
     mod printers;
     mod properties;
+    mod python;
     mod refusals;
 }
