@@ -70,7 +70,7 @@ client_trait! {
 client_trait! {
     /// Functions of two elements.
     BinaryOps {
-        @binary [add sub mul div pow maximum minimum]
+        @binary [add sub mul div pow maximum minimum atan2]
         fused_mul_add(self, a: &Tensor<R>, b: &Tensor<R>, c: &Tensor<R>) -> Tensor<R> = a.fused_mul_add(b, c);
         fused_add_mul(self, a: &Tensor<R>, b: &Tensor<R>, c: &Tensor<R>) -> Tensor<R> = a.fused_add_mul(b, c);
     }
