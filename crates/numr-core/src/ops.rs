@@ -3,6 +3,8 @@
 pub mod activation;
 pub mod complex;
 pub mod contract;
+pub mod distance;
+pub mod einsum;
 pub mod fuse;
 pub mod fused;
 pub mod index;
@@ -10,6 +12,7 @@ pub mod loss;
 pub mod map;
 pub mod norm;
 pub mod operands;
+pub mod optim;
 pub mod random;
 pub mod reduce;
 pub mod scan;

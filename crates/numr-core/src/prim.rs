@@ -200,6 +200,18 @@ pub enum ScanOp {
     Min,
 }
 
+impl ScanOp {
+    /// The name of the running fold.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ScanOp::Sum => "cumsum",
+            ScanOp::Prod => "cumprod",
+            ScanOp::Max => "cummax",
+            ScanOp::Min => "cummin",
+        }
+    }
+}
+
 /// What a scatter does where an index meets an element.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScatterOp {
@@ -434,12 +446,7 @@ impl Prim {
             Prim::Concat { .. } => "cat",
             Prim::Assign { .. } => "assign",
             Prim::Reduce(r) => r.op.name(),
-            Prim::Scan(s) => match s.op {
-                ScanOp::Sum => "cumsum",
-                ScanOp::Prod => "cumprod",
-                ScanOp::Max => "cummax",
-                ScanOp::Min => "cummin",
-            },
+            Prim::Scan(s) => s.op.name(),
             Prim::Contract { .. } => "matmul",
             Prim::Gather { .. } => "gather",
             Prim::Scatter { .. } => "scatter",

@@ -50,6 +50,7 @@ pub struct Given<R: Runtime> {
 }
 
 /// A tensor, or a number that adapts to the tensors it meets.
+#[derive(Clone)]
 pub enum Arg<R: Runtime> {
     /// A tensor.
     Tensor(Tensor<R>),
@@ -192,7 +193,7 @@ impl<'a, R: Runtime> Call<'a, R> {
     }
 
     /// What `value` stands for.
-    fn arg_of(&self, value: &Value) -> Option<Arg<R>> {
+    pub fn arg_of(&self, value: &Value) -> Option<Arg<R>> {
         match value["$t"].as_str() {
             Some(name) => self.named(name).cloned().map(Arg::Tensor),
             None => literal(value).map(Arg::Number),

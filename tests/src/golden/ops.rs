@@ -10,9 +10,11 @@ use smallvec::SmallVec;
 
 use super::call::{Arg, Call, Done, Stop, Style};
 
+mod contract;
 mod elementwise;
 mod index;
 mod layout;
+mod loss;
 mod onnx;
 mod reduce;
 mod shape;
@@ -33,8 +35,18 @@ pub fn run<R: Runtime>(suite: &str, op: &str, call: &Call<'_, R>) -> Done<R> {
         let spelling = if call.style == Style::Torch { "torch" } else { "plain" };
         let name = bare(op);
         let path = op.strip_prefix("torch.").unwrap_or(op);
+        // A path of one part is a name that both spellings may have.
+        let path = if path.contains('.') { path } else { "" };
         let names = [&format!("{suite}.{name}"), path, &format!("{spelling}.{name}"), name];
-        let tables = [elementwise::lookup, reduce::lookup, shape::lookup, index::lookup, layout::lookup];
+        let tables = [
+            elementwise::lookup,
+            contract::lookup,
+            loss::lookup,
+            reduce::lookup,
+            shape::lookup,
+            index::lookup,
+            layout::lookup,
+        ];
         match names.iter().find_map(|name| tables.iter().find_map(|lookup| lookup(name))) {
             Some(entry) => entry(call)?,
             None => apply_named(name, call)?,

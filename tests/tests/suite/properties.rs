@@ -205,6 +205,37 @@ proptest! {
     }
 
     #[test]
+    fn einsums_are_loops(terms in prop::collection::vec(prop::collection::vec(0usize..4, 0..4), 1..4), wanted in 0usize..16,
+                         sizes in prop::collection::vec(1usize..4, 4)) {
+        let letters: Vec<usize> = (0..4).filter(|l| terms.iter().flatten().any(|m| m == l)).collect();
+        let result: Vec<usize> = letters.iter().copied().filter(|l| wanted >> l & 1 == 1).collect();
+        let name = |labels: &[usize]| labels.iter().map(|&l| (b'a' + l as u8) as char).collect::<String>();
+        let left: Vec<String> = terms.iter().map(|t| name(t)).collect();
+        let equation = format!("{}->{}", left.join(","), name(&result));
+        let shape = |labels: &[usize]| labels.iter().map(|&l| sizes[l]).collect::<Vec<_>>();
+        let data = |k: usize, n: usize| (0..n as i64).map(|i| (i * 7 + k as i64 * 3) % 5 - 2).collect::<Vec<_>>();
+        let all: Vec<usize> = (0..4).map(|l| if letters.contains(&l) { sizes[l] } else { 1 }).collect();
+        let at = |labels: &[usize], c: &[usize]| labels.iter().fold(0, |at, &l| at * sizes[l] + c[l]);
+        let values: Vec<Vec<i64>> = terms.iter().enumerate().map(|(k, t)| data(k, shape(t).iter().product())).collect();
+        let mut want = vec![0; shape(&result).iter().product()];
+        for i in 0..all.iter().product() {
+            let c = coordinates(i, &all);
+            want[at(&result, &c)] += terms.iter().zip(&values).map(|(t, v)| v[at(t, &c)]).product::<i64>();
+        }
+        for device in devices() {
+            let operands: Vec<T> = terms.iter().zip(&values).map(|(t, v)| of(v, &shape(t), &device)).collect();
+            match T::einsum(&equation, &operands.iter().collect::<Vec<_>>()) {
+                Err(Error::Unsupported { .. }) => {}
+                got => {
+                    let got = got.expect("an equation");
+                    prop_assert_eq!(got.shape(), &shape(&result)[..], "{}", equation);
+                    prop_assert_eq!(got.to_vec::<i64>(), want.clone(), "{}", equation);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn folds_are_loops(shape in prop::collection::vec(0usize..5, 1..4), mask in 0usize..8, keepdim: bool) {
         for device in devices() {
             let axes: Vec<usize> = (0..shape.len()).filter(|k| mask >> k & 1 == 1).collect();

@@ -3,7 +3,9 @@
 use numr::autograd::{constant, grad, gradients, hessian, jvp, leaf, strict, vjp};
 use numr::io::{load_safetensors, save_safetensors};
 use numr::layout::SliceRange;
-use numr::ops::loss::Reduction;
+use numr::ops::distance::DistanceMetric;
+use numr::ops::einsum::Semiring;
+use numr::ops::loss::{Classes, Reduction};
 use numr::prelude::*;
 use numr::rng::Key;
 use numr::{DType as D, Layout, Result, Shape, Strides};
@@ -61,6 +63,65 @@ const CASES: &[Case] = &[
     ("matmul of a scalar", || no(of(&[]).matmul(&of(&[2]))), "Shape", &["matmul", "[]"]),
     ("matmul of batches", || no(of(&[2, 3, 4]).matmul(&of(&[3, 4, 5]))), "Broadcast", &["matmul", "[2]", "[3]"]),
     ("dot", || no(of(&[3]).dot(&of(&[4]))), "Shape", &["dot", "[3]", "[4]"]),
+    ("einsum letters", || no(T::einsum("ij,jk->il", &[&of(&[2, 3]), &of(&[3, 4])])), "Argument", &["einsum", "`l`"]),
+    ("einsum operands", || no(T::einsum("ij", &[&of(&[2, 3]), &of(&[3, 4])])), "Argument", &["einsum", "1", "2"]),
+    ("einsum rank", || no(T::einsum("ij->", &[&of(&[2])])), "Argument", &["einsum", "[2]"]),
+    ("einsum sizes", || no(T::einsum("i,i", &[&of(&[2]), &of(&[3])])), "Broadcast", &["einsum", "[2]", "[3]"]),
+    ("einsum diagonal", || no(T::einsum("ii", &[&of(&[2, 3])])), "Shape", &["einsum", "[2, 3]"]),
+    ("einsum text", || no(T::einsum("i1->", &[&of(&[2, 3])])), "Argument", &["einsum", "`1`"]),
+    ("tensordot", || no(of(&[2, 3]).tensordot(&of(&[2, 3]), &[1], &[0])), "Shape", &["tensordot", "[2, 3]"]),
+    ("tensordot lists", || no(of(&[2, 3]).tensordot(&of(&[2, 3]), &[1, 0], &[0])), "Argument", &["tensordot"]),
+    ("tensordot axis", || no(of(&[2]).tensordot(&of(&[2]), &[1], &[0])), "Axis", &["tensordot", "1"]),
+    ("vdot", || no(of(&[2]).vdot(&of(&[3]))), "Shape", &["dot", "[2]", "[3]"]),
+    ("khatri_rao", || no(of(&[2, 3]).khatri_rao(&of(&[2, 4]))), "Shape", &["khatri_rao", "[2, 3]", "[2, 4]"]),
+    ("cross", || no(of(&[2, 4]).cross(&of(&[2, 4]), 1)), "Shape", &["cross", "[2, 4]"]),
+    ("multi_dot", || no(T::multi_dot(&[])), "Argument", &["multi_dot"]),
+    ("matrix_power", || no(of(&[2, 3]).matrix_power(2)), "Shape", &["matrix_power", "[2, 3]"]),
+    ("semiring", || no(of(&[2]).semiring_matmul(&of(&[2]), Semiring::MinPlus)), "Shape", &["semiring_matmul", "[2]"]),
+    ("cdist", || no(of(&[2, 3]).cdist(&of(&[2, 4]), DistanceMetric::Euclidean)), "Shape", &["cdist", "[2, 4]"]),
+    ("pdist", || no(of(&[2]).pdist(DistanceMetric::Cosine)), "Shape", &["pdist", "[2]"]),
+    ("squareform", || no(of(&[2]).squareform(3)), "Shape", &["squareform", "[2]"]),
+    ("squareform_inverse", || no(of(&[2, 3]).squareform_inverse()), "Shape", &["squareform_inverse", "[2, 3]"]),
+    // losses and norms
+    ("huber_loss", || no(of(&[2]).huber_loss(&of(&[2]), 0.0, Reduction::Mean)), "Argument", &["huber_loss", "delta"]),
+    ("l1_loss", || no(of(&[2]).l1_loss(&of(&[3]), Reduction::Mean)), "Broadcast", &["[2]", "[3]"]),
+    (
+        "weights",
+        || {
+            let classes = Classes { weight: Some(&of(&[2])), ignore: None };
+            no(of(&[2, 3]).cross_entropy_with(&ints(&[0, 1]), classes, 0.0, Reduction::Mean))
+        },
+        "Shape",
+        &["cross_entropy", "3 weights", "[2]"],
+    ),
+    (
+        "distributions",
+        || no(of(&[2, 3]).cross_entropy_of(&of(&[2, 4]), 0.0, Reduction::Mean)),
+        "Shape",
+        &["cross_entropy", "[2, 4]"],
+    ),
+    (
+        "margin",
+        || no(of(&[2, 3]).multi_margin_loss(&ints(&[0, 1]), 3, 1.0, None, Reduction::Mean)),
+        "Argument",
+        &["multi_margin_loss", "3"],
+    ),
+    ("layer_norm axes", || no(of(&[2, 3]).layer_norm_over(3, None, None, 1e-5)), "Argument", &["layer_norm", "3"]),
+    ("layer_norm weight", || no(of(&[2, 3]).layer_norm_over(1, Some(&of(&[2])), None, 0.0)), "Shape", &["[2]"]),
+    (
+        "batch_norm",
+        || no(of(&[2, 3]).batch_norm(&of(&[2]), &of(&[3]), None, None, 0.0)),
+        "Shape",
+        &["batch_norm", "[2]"],
+    ),
+    ("batch_norm of a vector", || no(of(&[3]).batch_norm_train(None, None, 0.0)), "Shape", &["batch_norm", "[3]"]),
+    ("local_response_norm", || no(of(&[2, 3]).local_response_norm(0, 1.0, 1.0, 1.0)), "Argument", &["size"]),
+    // running and neighbouring
+    ("scan", || no(of(&[2]).scan(numr::prim::ScanOp::Max, 1, true, true)), "Axis", &["cummax", "1"]),
+    ("diff", || no(of(&[2]).diff(1, 1)), "Axis", &["diff", "1"]),
+    ("gradient", || no(of(&[1]).gradient(1.0, 0)), "Shape", &["gradient", "[1]"]),
+    ("trapezoid", || no(of(&[3]).trapezoid(&of(&[2]), 0)), "Shape", &["trapezoid", "[2]"]),
+    ("cov", || no(of(&[2, 2, 2]).cov(1.0)), "Shape", &["cov", "[2, 2, 2]"]),
     // axes
     ("sum", || no(of(&[2, 3]).sum(2, false)), "Axis", &["sum", "2"]),
     ("sum twice", || no(of(&[2, 3]).sum([0, -2], false)), "Argument", &["sum"]),

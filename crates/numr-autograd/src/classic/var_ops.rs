@@ -38,8 +38,8 @@ functions! { Var:
         var_max(a, dims: &[usize], keepdim: bool) = a.max(dims, keepdim);
         var_min(a, dims: &[usize], keepdim: bool) = a.min(dims, keepdim);
         var_logsumexp(a, dims: &[usize], keepdim: bool) = a.logsumexp(dims, keepdim);
-        var_var(a, dims: &[usize], keepdim: bool, correction: usize) = a.var(dims, keepdim, correction);
-        var_std(a, dims: &[usize], keepdim: bool, correction: usize) = a.std(dims, keepdim, correction);
+        var_var(a, dims: &[usize], keepdim: bool, correction: usize) = a.var(dims, keepdim, correction as f64);
+        var_std(a, dims: &[usize], keepdim: bool, correction: usize) = a.std(dims, keepdim, correction as f64);
         var_cumsum(a, dim: isize) = a.cumsum(dim);
         var_cumprod(a, dim: isize) = a.cumprod(dim);
         var_cast(a, dtype: DType) = a.cast(dtype);

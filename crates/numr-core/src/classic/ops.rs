@@ -6,6 +6,8 @@
 use super::RuntimeClient;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+pub use crate::ops::distance::DistanceMetric;
+pub use crate::ops::einsum::Semiring as SemiringOp;
 use crate::ops::index::ScatterReduceOp;
 use crate::rng::Key;
 use crate::runtime::Runtime;
@@ -160,6 +162,30 @@ client_trait! {
 }
 
 client_trait! {
+    /// Distances of rows.
+    DistanceOps {
+        cdist(self, x: &Tensor<R>, y: &Tensor<R>, metric: DistanceMetric) -> Tensor<R> = x.cdist(y, metric);
+        pdist(self, x: &Tensor<R>, metric: DistanceMetric) -> Tensor<R> = x.pdist(metric);
+        squareform(self, condensed: &Tensor<R>, n: usize) -> Tensor<R> = condensed.squareform(n);
+        squareform_inverse(self, square: &Tensor<R>) -> Tensor<R> = square.squareform_inverse();
+    }
+}
+
+client_trait! {
+    /// Products over named axes.
+    EinsumOps {
+        einsum(self, notation: &str, inputs: &[&Tensor<R>]) -> Tensor<R> = Tensor::einsum(notation, inputs);
+    }
+}
+
+client_trait! {
+    /// Products over semirings.
+    SemiringMatmulOps {
+        semiring_matmul(self, a: &Tensor<R>, b: &Tensor<R>, op: SemiringOp) -> Tensor<R> = a.semiring_matmul(b, op);
+    }
+}
+
+client_trait! {
     /// Joining, cutting, repeating, padding.
     ShapeOps {
         cat(self, tensors: &[&Tensor<R>], dim: isize) -> Tensor<R> = Tensor::cat(tensors, dim);
@@ -252,6 +278,8 @@ client_trait! {
         trace(self, a: &Tensor<R>) -> Tensor<R> = a.trace();
         diag(self, a: &Tensor<R>) -> Tensor<R> = a.diagonal(0, -2, -1);
         diagflat(self, a: &Tensor<R>) -> Tensor<R> = a.diagflat();
+        kron(self, a: &Tensor<R>, b: &Tensor<R>) -> Tensor<R> = a.kron(b);
+        khatri_rao(self, a: &Tensor<R>, b: &Tensor<R>) -> Tensor<R> = a.khatri_rao(b);
         triu(self, a: &Tensor<R>, diagonal: i64) -> Tensor<R> = a.triu(diagonal);
         tril(self, a: &Tensor<R>, diagonal: i64) -> Tensor<R> = a.tril(diagonal);
     }
@@ -265,6 +293,10 @@ client_trait! {
             input.layer_norm(weight, bias, eps);
         group_norm(self, input: &Tensor<R>, weight: &Tensor<R>, bias: &Tensor<R>, num_groups: usize, eps: f32)
             -> Tensor<R> = input.group_norm(weight, bias, num_groups, eps);
+        fused_add_rms_norm(self, x: &Tensor<R>, residual: &Tensor<R>, weight: &Tensor<R>, eps: f32)
+            -> (Tensor<R>, Tensor<R>) = x.add_rms_norm(residual, weight, eps);
+        fused_add_layer_norm(self, x: &Tensor<R>, residual: &Tensor<R>, weight: &Tensor<R>, bias: &Tensor<R>, eps: f32)
+            -> (Tensor<R>, Tensor<R>) = x.add_layer_norm(residual, weight, bias, eps);
     }
 }
 
@@ -321,9 +353,15 @@ client_trait! {
     /// Statistics.
     StatisticalOps {
         var(self, a: &Tensor<R>, dims: &[usize], keepdim: bool, correction: usize) -> Tensor<R> =
-            a.var(dims, keepdim, correction);
+            a.var(dims, keepdim, correction as f64);
         std(self, a: &Tensor<R>, dims: &[usize], keepdim: bool, correction: usize) -> Tensor<R> =
-            a.std(dims, keepdim, correction);
+            a.std(dims, keepdim, correction as f64);
+        cov(self, a: &Tensor<R>, ddof: Option<usize>) -> Tensor<R> = a.cov(ddof.unwrap_or(1) as f64);
+        corrcoef(self, a: &Tensor<R>) -> Tensor<R> = a.corrcoef();
+        skew(self, a: &Tensor<R>, dims: &[usize], keepdim: bool, correction: usize) -> Tensor<R> =
+            a.skew(dims, keepdim, correction as f64);
+        kurtosis(self, a: &Tensor<R>, dims: &[usize], keepdim: bool, correction: usize) -> Tensor<R> =
+            a.kurtosis(dims, keepdim, correction as f64);
     }
 }
 

@@ -2,7 +2,7 @@
 
 pub use super::map::symbolic::Symbolic;
 use super::operands::Operand;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::prim::{Bind, Map, MapOp, Prim};
 use crate::runtime::Runtime;
 use crate::scalar::expr::Expr;
@@ -62,4 +62,18 @@ pub fn fuse_many<R: Runtime, const N: usize, const M: usize>(
     let graph = Graph::build(N as u8, Class::Free, |_, args| body(std::array::from_fn(|k| args[k])).into());
     let binds = (0..N).map(|_| Bind::Input).collect();
     Tensor::run(&Prim::Map(Map { op: MapOp::Graph(graph), binds, create: None }), &inputs)
+}
+
+/// As [`fuse_many`], over tensors and then numbers, which are arguments of the kernel and no part of its text.
+pub(crate) fn fuse_many_with<R: Runtime, const N: usize, const M: usize>(
+    tensors: &[&Tensor<R>],
+    numbers: &[f64],
+    body: impl for<'a> FnOnce([Expr<'a>; N]) -> [Expr<'a>; M],
+) -> Result<[Tensor<R>; M]> {
+    let graph = Graph::build(N as u8, Class::Free, |_, args| body(std::array::from_fn(|k| args[k])).into());
+    let binds = tensors.iter().map(|_| Bind::Input).chain(numbers.iter().map(|&n| Bind::Scalar(n.into()))).collect();
+    let out = Tensor::run(&Prim::Map(Map { op: MapOp::Graph(graph), binds, create: None }), tensors)?;
+    let found = out.len();
+    let odd = move |_| Error::argument("fuse", "results", format!("{M} were expected, the runtime gave {found}"));
+    out.into_vec().try_into().map_err(odd)
 }

@@ -1,5 +1,6 @@
 //! ONNX nodes, with ONNX's own meaning of operands and attributes.
 
+use numr_core::prim::ScanOp;
 use numr_core::{Axes, DType, Runtime, Tensor};
 
 use super::super::call::{Call, Done, Stop};
@@ -85,8 +86,36 @@ fn lookup<R: Runtime>(node: &str) -> Option<Op<R>> {
             let parts = c.all()?;
             one(Tensor::cat(&parts.iter().collect::<Vec<_>>(), c.int(9, "axis")?))
         },
-        "CumSum" => |c| scan(c, Tensor::cumsum),
-        "CumProd" => |c| scan(c, Tensor::cumprod),
+        "CumSum" => |c| super::contract::onnx_scan(c, ScanOp::Sum),
+        "CumProd" => |c| super::contract::onnx_scan(c, ScanOp::Prod),
+        "Einsum" => |c| {
+            let parts = c.all()?;
+            one(Tensor::einsum(c.word(9, "equation", "")?, &parts.iter().collect::<Vec<_>>()))
+        },
+        "NegativeLogLikelihoodLoss" => |c| super::loss::onnx_loss(c, false),
+        "SoftmaxCrossEntropyLoss" => |c| super::loss::onnx_loss(c, true),
+        "LRN" => |c| {
+            let (alpha, beta, k) = (c.f64(9, "alpha", 1e-4)?, c.f64(9, "beta", 0.75)?, c.f64(9, "bias", 1.0)?);
+            let size = c.size(9, "size")?;
+            one(c.x()?.local_response_norm(size, alpha, beta, k))
+        },
+        "LpNormalization" => {
+            |c| one(c.x()?.normalize(c.f64(9, "p", 2.0)?, c.f64(9, "axis", -1.0)? as isize, f32::MIN_POSITIVE))
+        }
+        "BatchNormalization" => |c| {
+            let (x, eps) = (c.x()?, c.f64(9, "epsilon", 1e-5)?);
+            let (weight, bias, mean, var) = (c.t(1, "")?, c.t(2, "")?, c.t(3, "")?, c.t(4, "")?);
+            if !c.flag(9, "training_mode", false)? {
+                return one(x.batch_norm(&mean, &var, Some(&weight), Some(&bias), eps));
+            }
+            let keep = c.f64(9, "momentum", 0.9)?;
+            let (of_batch, spread) = x.batch_statistics()?;
+            let y = x.batch_norm(&of_batch, &spread, Some(&weight), Some(&bias), eps)?;
+            Ok(vec![y, of_batch.lerp(&mean, keep)?, spread.lerp(&var, keep)?])
+        },
+        "InstanceNormalization" => {
+            |c| one(c.x()?.instance_norm(Some(&c.t(1, "")?), Some(&c.t(2, "")?), c.f64(9, "epsilon", 1e-5)?))
+        }
         "Div" => |c| {
             let (x, y) = (c.x()?, c.t(1, "")?);
             if x.dtype().is_float() {
@@ -143,16 +172,18 @@ fn lookup<R: Runtime>(node: &str) -> Option<Op<R>> {
             let eps = c.f64(9, "epsilon", 1e-5)?;
             let axes: Vec<usize> = (lead..x.ndim()).collect();
             let bias = c.maybe(2, "")?;
-            let y =
-                super::reduce::normalized(&x, axes.len(), c.maybe(1, "")?, bias, |x, w, b| x.layer_norm(w, b, eps))?;
+            let over = |t: Option<Tensor<R>>| t.map(|t| t.reshape(&x.shape()[lead..])).transpose();
+            let (weight, bias) = (over(c.maybe(1, "")?)?, over(bias)?);
+            let y = x.layer_norm_over(axes.len(), weight.as_ref(), bias.as_ref(), eps)?;
             let mean = x.mean(&axes, true)?;
             let deviation = x.var(&axes, true, 0)?.add(eps)?.rsqrt()?;
-            Ok(y.into_iter().chain([mean, deviation]).collect())
+            Ok(vec![y, mean, deviation])
         },
         "RMSNormalization" => |c| {
             let (x, lead) = (c.x()?, from_axis(c)?);
             let eps = c.f64(9, "epsilon", 1e-5)?;
-            super::reduce::normalized(&x, x.ndim() - lead, c.maybe(1, "")?, None, |x, w, _| x.rms_norm(w, eps))
+            let weight = c.maybe(1, "")?.map(|t| t.reshape(&x.shape()[lead..])).transpose()?;
+            one(x.rms_norm_over(x.ndim() - lead, weight.as_ref(), eps))
         },
         "LeakyRelu" => |c| one(c.x()?.leaky_relu(c.f64(9, "alpha", 0.01)?)),
         "LogSoftmax" => |c| one(modern(c)?.log_softmax(c.f64(9, "axis", -1.0)? as isize)),
@@ -324,15 +355,6 @@ fn reduced<R: Runtime>(c: &Call<'_, R>, f: fn(&Tensor<R>, Axes, bool) -> numr_co
     let y = f(&c.x()?, axes, keep)?;
     // ONNX keeps the operand's dtype where ours widens.
     one(y.cast(c.x()?.dtype()))
-}
-
-/// A running fold along the axis that the second operand holds.
-fn scan<R: Runtime>(c: &Call<'_, R>, fold: fn(&Tensor<R>, isize) -> numr_core::Result<Tensor<R>>) -> Done<R> {
-    if c.flag(9, "exclusive", false)? || c.flag(9, "reverse", false)? {
-        return Err(Stop::NotMapped("exclusive or reverse".into()));
-    }
-    let axis = ints(&c.t(1, "")?)?.first().copied().ok_or_else(|| Stop::NotMapped("no axis".into()))?;
-    one(fold(&c.x()?, axis as isize)?.cast(c.x()?.dtype()))
 }
 
 /// Argmax and argmin.

@@ -1,6 +1,5 @@
 //! Folds, scans, statistics, normalisation and products.
 
-use numr_core::ops::loss::Reduction;
 use numr_core::ops::operands::Operand;
 use numr_core::{Axes, DType, Lit, Runtime, Tensor};
 
@@ -44,50 +43,10 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
         "softmax.with_dtype" => |c| one(typed(c)?.softmax(c.int(1, "dim")?)),
         "log_softmax.with_dtype" => |c| one(typed(c)?.log_softmax(c.int(1, "dim")?)),
         "softmin.with_dtype" => |c| one(typed(c)?.neg()?.softmax(c.int(1, "dim")?)),
-        "plain.layer_norm" => |c| {
-            let (x, eps) = (c.x()?, c.f64(9, "eps", 1e-5)?);
-            normalized(&x, 1, c.maybe(1, "weight")?, c.maybe(2, "bias")?, |x, w, b| x.layer_norm(w, b, eps))
-        },
-        "plain.rms_norm" => |c| {
-            let (x, eps) = (c.x()?, c.f64(9, "eps", 1e-6)?);
-            normalized(&x, 1, c.maybe(1, "weight")?, None, |x, w, _| x.rms_norm(w, eps))
-        },
-        "layer_norm" => |c| {
-            let (x, axes, eps) = (c.x()?, c.lengths(1, "normalized_shape")?.len(), c.f64(4, "eps", 1e-5)?);
-            normalized(&x, axes, c.maybe(2, "weight")?, c.maybe(3, "bias")?, |x, w, b| x.layer_norm(w, b, eps))
-        },
-        "rms_norm" => |c| {
-            let (x, axes) = (c.x()?, c.lengths(1, "normalized_shape")?.len());
-            let eps = c.f64(3, "eps", epsilon(x.dtype()))?;
-            normalized(&x, axes, c.maybe(2, "weight")?, None, |x, w, _| x.rms_norm(w, eps))
-        },
-        "cross_entropy" => |c| {
-            let target = c.t(1, "target")?;
-            if !target.dtype().is_int() {
-                return Err(Stop::NotMapped("a target of probabilities".into()));
-            }
-            one(c.x()?.cross_entropy(&target, c.f64(9, "label_smoothing", 0.0)?, reduction(c)?))
-        },
-        "nll_loss" => |c| one(c.x()?.nll_loss(&c.t(1, "target")?, reduction(c)?)),
-        "mse_loss" => |c| one(c.x()?.mse_loss(&c.t(1, "target")?, reduction(c)?)),
-        "binary_cross_entropy_with_logits" => |c| one(c.x()?.bce_with_logits(&c.t(1, "target")?, reduction(c)?)),
-        "group_norm" => |c| {
-            let (x, eps) = (c.x()?, c.f64(4, "eps", 1e-5)?);
-            let channels = x.shape().get(1).copied().unwrap_or(0);
-            let fill = |t: Option<Tensor<R>>, n: i64| {
-                t.map_or_else(|| Tensor::try_full(&[channels], n, x.dtype(), c.device), Ok)
-            };
-            let (weight, bias) = (fill(c.named_tensor("weight")?, 1)?, fill(c.named_tensor("bias")?, 0)?);
-            one(x.group_norm(&weight, &bias, c.size(1, "num_groups")?, eps))
-        },
-        "plain.norm" => |c| one(c.x()?.norm(.., false)),
-        "l1_loss" => |c| reduced(c, c.x()?.sub(&c.t(1, "target")?)?.abs()?),
-        "soft_margin_loss" => |c| reduced(c, c.x()?.mul(&c.t(1, "target")?)?.neg()?.softplus()?),
         "matmul" | "mm" | "bmm" | "mv" | "bmm.triton_optimized" | "dot" => |c| {
             let (a, b) = (c.x()?, c.t(1, "other mat2 vec tensor")?);
             one(a.matmul(&b))
         },
-        "vdot" => |c| one(c.x()?.conj()?.matmul(&c.t(1, "other")?)),
         "__rmatmul__" => |c| one(c.t(1, "other")?.matmul(&c.x()?)),
         "matmul_t" => |c| one(c.x()?.matmul(&c.t(1, "")?.t()?)),
         "outer" => |c| one(c.x()?.unsqueeze(-1)?.mul(&c.t(1, "vec2")?)),
@@ -108,16 +67,6 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             let product = product.mul(Operand::Scalar(alpha))?;
             // Torch leaves the first operand out where beta is zero, NaN included.
             one(if beta.is_zero() { Ok(product) } else { c.x()?.mul(Operand::Scalar(beta))?.add(&product) })
-        },
-        "multi_dot" => |c| {
-            let mut parts = c.all()?.into_iter();
-            let first = parts.next().ok_or_else(|| c.strange(0, "tensors"))?;
-            one(parts.try_fold(first, |a, b| a.matmul(&b)))
-        },
-        "vecdot" => |c| one(c.x()?.mul(&c.t(1, "y")?)?.sum(c.maybe_int(9, "dim")?.unwrap_or(-1), false)),
-        "inner" => |c| {
-            let (a, b) = (c.x()?, c.t(1, "other")?);
-            one(if a.ndim() == 0 || b.ndim() == 0 { a.mul(&b) } else { a.matmul(&transposed(&b)?) })
         },
         _ => return None,
     })
@@ -142,14 +91,14 @@ fn spread_axes<R: Runtime>(c: &Call<'_, R>) -> Result<Axes, Stop> {
 }
 
 /// What is taken from the number of elements: `correction`, or 1 or 0 as `unbiased` says, else 1.
-fn correction<R: Runtime>(c: &Call<'_, R>) -> Result<usize, Stop> {
+fn correction<R: Runtime>(c: &Call<'_, R>) -> Result<f64, Stop> {
     let first = c.value(1, "unbiased");
     if first.is_boolean() {
-        return Ok(usize::from(first == true));
+        return Ok(f64::from(u8::from(first == true)));
     }
     match c.value(9, "correction") {
-        v if v.is_null() => Ok(usize::from(c.flag(9, "unbiased", true)?)),
-        _ => c.size(9, "correction"),
+        v if v.is_null() => Ok(f64::from(u8::from(c.flag(9, "unbiased", true)?))),
+        _ => c.f64(9, "correction", 1.0),
     }
 }
 
@@ -173,52 +122,4 @@ fn chosen<R: Runtime>(c: &Call<'_, R>, fold: fn(&Tensor<R>, isize, bool) -> numr
 fn typed<R: Runtime>(c: &Call<'_, R>) -> Result<Tensor<R>, Stop> {
     let dtype = c.maybe_dtype(9, "dtype")?.ok_or_else(|| c.strange(9, "dtype"))?;
     Ok(c.x()?.cast(dtype)?)
-}
-
-/// A normalisation over the last `axes` axes, seen as one; a missing weight is one, a missing bias zero.
-pub(super) fn normalized<R: Runtime>(
-    x: &Tensor<R>,
-    axes: usize,
-    weight: Option<Tensor<R>>,
-    bias: Option<Tensor<R>>,
-    norm: impl Fn(&Tensor<R>, &Tensor<R>, &Tensor<R>) -> numr_core::Result<Tensor<R>>,
-) -> Done<R> {
-    let lead = Some(axes).filter(|&n| n > 0).and_then(|n| x.ndim().checked_sub(n));
-    let lead = lead.ok_or_else(|| Stop::NotMapped("no axis to normalise over".into()))?;
-    let n: usize = x.shape()[lead..].iter().product();
-    let flat = |t: Option<Tensor<R>>, fill: i64| match t {
-        Some(t) => t.reshape(&[n]),
-        None => Tensor::try_full(&[n], fill, x.dtype(), x.device()),
-    };
-    let seen = x.reshape(&[&x.shape()[..lead], &[n]].concat())?;
-    one(norm(&seen, &flat(weight, 1)?, &flat(bias, 0)?)?.reshape(x.shape()))
-}
-
-/// What becomes of the losses of the elements.
-fn reduction<R: Runtime>(c: &Call<'_, R>) -> Result<Reduction, Stop> {
-    match c.word(9, "reduction", "mean")? {
-        "none" => Ok(Reduction::None),
-        "sum" => Ok(Reduction::Sum),
-        "mean" => Ok(Reduction::Mean),
-        _ => Err(c.strange(9, "reduction")),
-    }
-}
-
-/// A loss of each element, as the call's `reduction` gives it.
-fn reduced<R: Runtime>(c: &Call<'_, R>, loss: Tensor<R>) -> Done<R> {
-    one(match reduction(c)? {
-        Reduction::None => Ok(loss),
-        Reduction::Sum => loss.sum(.., false),
-        Reduction::Mean => loss.mean(.., false),
-    })
-}
-
-/// The distance from 1 to the next number.
-fn epsilon(dtype: DType) -> f64 {
-    match dtype {
-        DType::F64 => f64::EPSILON,
-        DType::BF16 => 2f64.powi(-7),
-        DType::F16 => 2f64.powi(-10),
-        _ => f32::EPSILON.into(),
-    }
 }
