@@ -68,7 +68,7 @@ pub fn save_npy<R: Runtime>(path: impl AsRef<Path>, tensor: &Tensor<R>) -> Resul
 /// numr::io::write_npy(&mut bytes, &x)?;
 /// let back = numr::io::read_npy::<CpuRuntime>(&bytes[..], &CpuDevice::new())?;
 /// assert_eq!(back.to_vec::<u8>(), [1, 2, 3]);
-/// # numr::Result::Ok(())
+/// # Ok::<(), numr::Error>(())
 /// ```
 ///
 /// # Errors
