@@ -8,10 +8,12 @@
 
 mod cache;
 
+use std::any::Any;
 use std::fmt;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use bytemuck::Pod;
+use bytemuck::{NoUninit, Pod};
 use numr_core::prim::Meta;
 use numr_core::{DType, Error, Result, Shape, Tensor};
 
@@ -25,11 +27,29 @@ pub type Storage = Arc<Buffer>;
 /// The alignment of every block: a cache line, and the widest vector.
 const ALIGN: usize = 64;
 
+/// What any memory that a tensor lies in is aligned to: the size of the largest element.
+const ALIGN_OF_ANY: usize = 16;
+
 /// A block of memory: initialised, and written by its only owner until it is shared.
 pub struct Buffer {
-    block: Block,
+    data: NonNull<u8>,
     len: usize,
+    held: Held,
 }
+
+/// Who frees the memory.
+enum Held {
+    /// It is ours.
+    Block(Block),
+    /// It goes when this does.
+    Owner { _owner: Box<dyn Any + Send + Sync> },
+}
+
+// SAFETY: the memory is a block's, which may be sent, or its owner's, which may be, too.
+unsafe impl Send for Buffer {}
+// SAFETY: through a shared buffer memory is only read, and nobody else writes it: not to a block, and not to what an owner
+// holds, by the contract of `from_owner`.
+unsafe impl Sync for Buffer {}
 
 impl Buffer {
     /// Memory of this many bytes, with whatever was in it before.
@@ -38,7 +58,7 @@ impl Buffer {
     /// `Error::OutOfMemory`.
     pub fn new(len: usize) -> Result<Buffer> {
         match Block::take(len) {
-            Some(block) => Ok(Buffer { block, len }),
+            Some(block) => Ok(Buffer { data: block.data(), len, held: Held::Block(block) }),
             None => Err(Error::OutOfMemory { bytes: len, device: CpuDevice.to_string() }),
         }
     }
@@ -73,15 +93,16 @@ impl Buffer {
     /// The elements that fit whole.
     pub fn slice<T: Pod>(&self) -> &[T] {
         let () = Fits::<T>::CHECK;
-        // SAFETY: the block is initialised, aligned to 64 bytes and `len` bytes long, and any bytes make a `Pod`.
-        unsafe { std::slice::from_raw_parts(self.block.data().as_ptr().cast(), self.len / size_of::<T>()) }
+        // SAFETY: the memory is initialised, aligned to `ALIGN_OF_ANY` and `len` bytes long, and any bytes make a `Pod`.
+        unsafe { std::slice::from_raw_parts(self.data.as_ptr().cast(), self.len / size_of::<T>()) }
     }
 
     /// The elements that fit whole, to be written.
     pub fn slice_mut<T: Pod>(&mut self) -> &mut [T] {
         let () = Fits::<T>::CHECK;
-        // SAFETY: as for `slice`; and the borrow is the only one.
-        unsafe { std::slice::from_raw_parts_mut(self.block.data().as_ptr().cast(), self.len / size_of::<T>()) }
+        // SAFETY: as for `slice`; and the borrow is the only one. Memory of another owner is shared from the start, so
+        // that no `&mut` to its buffer exists.
+        unsafe { std::slice::from_raw_parts_mut(self.data.as_ptr().cast(), self.len / size_of::<T>()) }
     }
 
     /// Ends the writing.
@@ -98,12 +119,14 @@ impl Buffer {
 /// What [`Buffer::slice`] takes for granted of its element type.
 struct Fits<T>(T);
 impl<T> Fits<T> {
-    const CHECK: () = assert!(size_of::<T>() > 0 && align_of::<T>() <= ALIGN);
+    const CHECK: () = assert!(size_of::<T>() > 0 && align_of::<T>() <= ALIGN_OF_ANY);
 }
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.block.give_back();
+        if let Held::Block(block) = &mut self.held {
+            block.give_back();
+        }
     }
 }
 
@@ -111,6 +134,35 @@ impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer").field("len", &self.len).finish_non_exhaustive()
     }
+}
+
+/// Storage over the elements of a vector: not copied, if the vector's memory is aligned to 16 bytes, as that of any
+/// allocator is but for the smallest.
+///
+/// # Errors
+/// `Error::OutOfMemory`, where it is copied.
+pub fn from_vec<T: NoUninit + Send + Sync>(data: Vec<T>) -> Result<Storage> {
+    let (start, len) = (NonNull::from(data.as_slice()).cast(), size_of_val(data.as_slice()));
+    // SAFETY: the vector's elements are initialised to the last byte (`NoUninit`), its memory stays where it is when the
+    // vector is moved, and the vector goes with the storage, unwritten.
+    unsafe { from_owner(start, len, data) }
+}
+
+/// Storage over memory of another, which lets it go with `owner`. Memory that is not aligned to 16 bytes is copied.
+///
+/// # Errors
+/// `Error::OutOfMemory`, where it is copied.
+///
+/// # Safety
+/// Until `owner` is dropped, the `len` bytes at `data` are there, initialised, and written by nobody.
+pub unsafe fn from_owner(data: NonNull<u8>, len: usize, owner: impl Send + Sync + 'static) -> Result<Storage> {
+    if data.addr().get().is_multiple_of(ALIGN_OF_ANY) {
+        return Ok(Arc::new(Buffer { data, len, held: Held::Owner { _owner: Box::new(owner) } }));
+    }
+    let mut copy = Buffer::new(len)?;
+    // SAFETY: the caller's promise; the owner is still there.
+    copy.slice_mut::<u8>().copy_from_slice(unsafe { std::slice::from_raw_parts(data.as_ptr(), len) });
+    Ok(copy.share())
 }
 
 /// The storage of a tensor as elements of `T`, after a check that the layout stays inside it: an element of the tensor
