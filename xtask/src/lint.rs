@@ -6,7 +6,8 @@ use xshell::{Shell, cmd};
 use crate::steps::Steps;
 
 /// The facade as users take it; all features of all crates are the workspace run.
-const FEATURES: [&str; 4] = ["", "cpu", "cpu,autograd", "cpu,threads,autograd,cuda,wgpu,io"];
+const FEATURES: [&str; 6] =
+    ["", "cpu", "cpu,autograd", "io,serde", "ndarray,dlpack", "cpu,threads,autograd,cuda,wgpu,io"];
 
 /// Every lint as steps of its own.
 pub(crate) fn run(sh: &Shell) -> Result<()> {

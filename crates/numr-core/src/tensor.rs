@@ -3,6 +3,8 @@
 pub mod create;
 pub mod index;
 pub mod operator;
+#[cfg(feature = "serde")]
+mod serde;
 pub mod show;
 pub mod view;
 

@@ -13,10 +13,13 @@
 //! ```
 //!
 //! Code that is generic over [`Runtime`] runs on every backend; [`AnyRuntime`] picks the device at run time:
-//! `Device::parse("auto")`. Features: `cpu`, `threads`, `autograd` (default), `cuda`, `wgpu`, `io`.
+//! `Device::parse("auto")`. Features: `cpu`, `threads`, `autograd` (default), `cuda`, `wgpu`, `io`; bridges
+//! `ndarray`, `dlpack`, `serde`.
 
 #[cfg(feature = "cpu")]
 pub mod any;
+#[cfg(any(feature = "dlpack", feature = "ndarray", feature = "serde"))]
+pub mod interop;
 #[cfg(feature = "io")]
 pub mod io;
 pub mod prelude;
