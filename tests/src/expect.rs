@@ -27,7 +27,7 @@ impl Gap {
     }
 }
 
-/// Every known gap.
+/// Every known gap of all devices.
 pub const GAPS: &[Gap] = &[
     Gap {
         case: "opinfo/native_group_norm.f64.24.jvp",
@@ -209,4 +209,36 @@ pub const GAPS: &[Gap] = &[
         dtype: None,
         reason: "exact is 0 for b: what is stored is rounding noise of 1e-17",
     },
+];
+
+/// A gap of WebGPU in a program of which a result is 0, but for what rounds off: the compiler may re-associate, and other
+/// noise than the stored one comes out.
+const fn noise(case: &'static str) -> Gap {
+    Gap { case, op: "prog", dtype: None, reason: "exact is 0: what comes out is rounding noise" }
+}
+
+/// A gap of WebGPU near a multiple of a quarter turn.
+const fn turn(case: &'static str) -> Gap {
+    let reason =
+        "near a multiple of pi/2 Mesa's software is up to 14 ulp off, 2 are allowed; which step rounds is open";
+    Gap { case, op: "*", dtype: None, reason }
+}
+
+/// Gaps of WebGPU alone.
+pub const WGPU_GAPS: &[Gap] = &[
+    Gap {
+        case: "edge/std.const.*",
+        op: "std",
+        dtype: None,
+        reason: "three equal numbers: their mean rounds to a neighbour, 4e-17 where torch has 3e-17, allowed is 1e-17",
+    },
+    noise("prog/p15.d3"),
+    noise("prog/p69.d3"),
+    noise("prog/p125.d3"),
+    noise("prog/p232.d3"),
+    noise("prog/p248.d3"),
+    noise("prog/p353.d3"),
+    turn("special_np/cos.f32.2"),
+    turn("special_np/cos.f32.3"),
+    turn("special_np/sin.f32.4"),
 ];

@@ -35,11 +35,16 @@ impl Buffer {
     /// Memory of this many bytes, with whatever was in it.
     ///
     /// # Errors
-    /// `Error::OutOfMemory` if the device has none, or allows none so large.
+    /// `Error::OutOfMemory` if the device has none, `Error::Unsupported` if it allows none so large.
     pub(crate) fn new(context: &Arc<Context>, len: usize) -> Result<Arc<Buffer>> {
         let refuse = || Error::OutOfMemory { bytes: len, device: context.name() };
         let most = context.limits.max_buffer_size.min(context.limits.max_storage_buffer_binding_size);
-        let size = class(len).filter(|_| len as u64 <= most).ok_or_else(refuse)?.min(most / 4 * 4);
+        if len as u64 > most {
+            let reason =
+                format!("a buffer of this adapter ends at {most} bytes, and {len} are asked for; split the tensor");
+            return Err(Error::unsupported("allocate", None, context.name(), reason));
+        }
+        let size = class(len).ok_or_else(refuse)?.min(most / 4 * 4);
         let kept = locked(&context.pool).0.get_mut(&size).and_then(Vec::pop);
         let raw = match kept {
             Some(raw) => raw,

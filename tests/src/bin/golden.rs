@@ -1,21 +1,26 @@
 //! Runs the golden cases and prints what they came to: `golden [part of a name]`.
 //!
-//! The cases are the project's own, or those of the directory that `NUMR_GOLDEN` names.
+//! On the devices that `NUMR_DEVICES` names, or else on each that is there. The cases are the project's own, or those of the directory that `NUMR_GOLDEN` names.
 
 use std::process::ExitCode;
 
+use numr_tests::devices::devices;
 use numr_tests::golden::{data, run};
 
 fn main() -> ExitCode {
     let filter = std::env::args().nth(1).unwrap_or_default();
-    match run::on_cpu(&data::directory(), &filter) {
-        Ok(report) => {
-            print!("{report}");
-            if report.is_fine() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-        }
-        Err(error) => {
-            eprintln!("{}: {error}", data::directory().display());
-            ExitCode::FAILURE
+    let mut fine = true;
+    for device in devices() {
+        match run::directory(&data::directory(), &filter, &device) {
+            Ok(report) => {
+                print!("{report}");
+                fine &= report.is_fine();
+            }
+            Err(error) => {
+                eprintln!("{}: {error}", data::directory().display());
+                fine = false;
+            }
         }
     }
+    if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use numr::{AnyRuntime, Device};
 use numr_core::prim::{Prim, View as PrimView};
 use numr_core::{Error, Result, Runtime, SliceRange, Tensor};
-use numr_cpu::{CpuDevice, CpuRuntime};
 use serde_json::Value;
 
 use super::call::{Call, Done, Given, Stop, Style};
@@ -138,18 +138,23 @@ fn program<R: Runtime>(steps: &Value, given: &[Given<R>], device: &R::Device) ->
     Ok(last)
 }
 
-/// Runs `f`, taking a panic for what it is, and an answer that no case asks about for none: the text says what.
+/// Runs `f`, taking a panic for what it is. What no device, or not this one, can do is a verdict: the text says what.
 fn outcome<T>(
     case: &Case,
     f: impl FnOnce() -> std::result::Result<T, Stop>,
-) -> std::result::Result<std::result::Result<T, Outcome>, String> {
+) -> std::result::Result<std::result::Result<T, Outcome>, Verdict> {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(Ok(value)) => Ok(Ok(value)),
-        Ok(Err(Stop::Error(error))) => match beyond(case, &error) {
-            Some(what) => Err(what),
-            None => Ok(Err(Outcome::Refused(error.to_string()))),
+        Ok(Err(Stop::Error(error))) => match (beyond(case, &error), &error) {
+            (Some(what), _) => Err(Verdict::NotMapped(what)),
+            // The CPU is the reference: what it lacks is a failure.
+            (None, Error::Unsupported { dtype, device, reason, .. }) if !device.starts_with("cpu") => {
+                let dtype = dtype.map(|d| format!("{d}: ")).unwrap_or_default();
+                Err(Verdict::Unsupported(format!("{dtype}{reason}")))
+            }
+            (None, _) => Ok(Err(Outcome::Refused(error.to_string()))),
         },
-        Ok(Err(Stop::NotMapped(what))) => Err(what),
+        Ok(Err(Stop::NotMapped(what))) => Err(Verdict::NotMapped(what)),
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
             let text = text.or_else(|| panic.downcast_ref::<&str>().map(|s| (*s).to_owned()));
@@ -175,7 +180,7 @@ fn beyond(case: &Case, error: &Error) -> Option<String> {
 /// The verdict on what `f` gives, by the case's rule.
 pub(super) fn verdict(case: &Case, f: impl FnOnce() -> std::result::Result<Vec<Host>, Stop>) -> Verdict {
     match outcome(case, f).map(|done| judge(case, &done.map_or_else(|other| other, Outcome::Value))) {
-        Err(what) => Verdict::NotMapped(what),
+        Err(verdict) => verdict,
         Ok(Err(why)) => Verdict::Failed(why),
         Ok(Ok(())) => Verdict::Passed,
     }
@@ -187,7 +192,7 @@ pub(super) fn verdict_of(
     f: impl FnOnce() -> std::result::Result<std::result::Result<(), String>, Stop>,
 ) -> Verdict {
     match outcome(case, f) {
-        Err(what) => Verdict::NotMapped(what),
+        Err(verdict) => verdict,
         Ok(Err(other)) => Verdict::Failed(format!("{other:?}")),
         Ok(Ok(Err(why))) => Verdict::Failed(why),
         Ok(Ok(Ok(()))) => Verdict::Passed,
@@ -223,20 +228,12 @@ pub fn run<R: Runtime>(case: &Case, device: &R::Device) -> Verdict {
     }
 }
 
-/// [`directory`] on this machine's processor, compiled once for all who run it.
+/// Runs every case of a directory whose name contains `filter` on a device, on all threads of the machine.
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn on_cpu(dir: &Path, filter: &str) -> io::Result<Report> {
-    directory::<CpuRuntime>(dir, filter, &CpuDevice::new())
-}
-
-/// Runs every case of a directory whose name contains `filter`, on all threads of the machine.
-///
-/// # Errors
-/// A file that cannot be read.
-pub fn directory<R: Runtime>(dir: &Path, filter: &str, device: &R::Device) -> io::Result<Report> {
-    let mut report = Report::default();
+pub fn directory(dir: &Path, filter: &str, device: &Device) -> io::Result<Report> {
+    let mut report = Report::new(device);
     // A panic is a verdict here, not news for the terminal.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
@@ -249,11 +246,13 @@ pub fn directory<R: Runtime>(dir: &Path, filter: &str, device: &R::Device) -> io
             while let Some((i, case)) =
                 Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, cases.get(i)?)))
             {
-                verdicts.push((i, run::<R>(case, device)));
+                verdicts.push((i, run::<AnyRuntime>(case, device)));
             }
             verdicts
         };
-        let threads = thread::available_parallelism().map_or(1, usize::from);
+        // A GPU tells of an index out of range late, and to whoever waits next: there, one case at a time.
+        let alone = !matches!(device, Device::Cpu(_));
+        let threads = if alone { 1 } else { thread::available_parallelism().map_or(1, usize::from) };
         let mut verdicts: Vec<(usize, Verdict)> = thread::scope(|s| {
             let workers: Vec<_> = (0..threads).map(|_| s.spawn(work)).collect();
             workers.into_iter().flat_map(|w| w.join().unwrap_or_default()).collect()

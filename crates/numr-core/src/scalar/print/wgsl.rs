@@ -390,8 +390,12 @@ impl Language for Wgsl {
         format!("select({b}, {a}, {m})")
     }
 
-    fn convert(_: DType, to: DType, a: &str) -> String {
-        format!("{}({a})", Self::ty(to))
+    fn convert(from: DType, to: DType, a: &str) -> String {
+        match to {
+            // naga widens by the sign of the target.
+            DType::U64 if from.is_signed_int() => format!("u64(i64({a}))"),
+            _ => format!("{}({a})", Self::ty(to)),
+        }
     }
 
     fn wrap(from: DType, to: DType, a: &str) -> String {
