@@ -2,6 +2,7 @@
 
 pub mod create;
 pub mod index;
+pub mod nested;
 pub mod operator;
 #[cfg(feature = "serde")]
 mod serde;
