@@ -10,7 +10,7 @@ use xshell::{Shell, cmd};
 const NVRTC: &str = "nvidia-cuda-nvrtc-cu12==12.9.86";
 
 /// What writes and reads the files that ours are compared with.
-const PYTHON: [&str; 3] = ["numpy>=2,<3", "ml_dtypes>=0.5,<1", "safetensors>=0.5,<1"];
+const PYTHON: [&str; 3] = ["numpy>=2.1,<3", "ml_dtypes>=0.5,<1", "safetensors>=0.5,<1"];
 
 /// Fetches everything and prints how to use it by hand.
 pub(crate) fn run(sh: &Shell) -> Result<()> {
@@ -90,10 +90,24 @@ pub(crate) fn python(sh: &Shell) -> Result<Option<PathBuf>> {
     Ok(found.parent().and_then(Path::parent).map(Path::to_owned))
 }
 
+/// Has NumPy and numr share memory in one process: the example `python`, which NumPy loads.
+pub(crate) fn share(sh: &Shell, packages: &Path) -> Result<()> {
+    cmd!(sh, "cargo build --quiet -p numr --all-features --example python").run()?;
+    let (before, after) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+    let library = target(sh).join(format!("debug/examples/{before}python{after}"));
+    let _path = sh.push_env("PYTHONPATH", packages);
+    Ok(cmd!(sh, "python3 crates/numr/examples/python.py {library}").run()?)
+}
+
+/// Where cargo builds.
+fn target(sh: &Shell) -> PathBuf {
+    let target = sh.var_os("CARGO_TARGET_DIR").map_or_else(|| sh.current_dir().join("target"), PathBuf::from);
+    sh.current_dir().join(target)
+}
+
 /// A file out of wheels, which are fetched into a folder of `target/` if it is not there.
 fn wheels(sh: &Shell, folder: &str, file: &str, packages: &[&str]) -> Result<PathBuf> {
-    let target = sh.var_os("CARGO_TARGET_DIR").map_or_else(|| sh.current_dir().join("target"), PathBuf::from);
-    let target = sh.current_dir().join(target).join(folder);
+    let target = target(sh).join(folder);
     let file = target.join(file);
     if !file.exists() {
         let (pip, shown) = ("python3 -m pip", packages.join(" "));

@@ -14,6 +14,7 @@ pub(crate) fn all(sh: &Shell) -> Result<()> {
     let mut steps = Steps::default();
     let mut env = vec![sh.push_env("CARGO_INCREMENTAL", "0")];
     let mut required = vec![];
+    let mut packages = None;
     steps.run("setup", || {
         if let Some(library) = setup::nvrtc(sh)? {
             println!("NVRTC: {}", library.display());
@@ -21,7 +22,8 @@ pub(crate) fn all(sh: &Shell) -> Result<()> {
             env.push(sh.push_env("NUMR_NVRTC", library));
             required.push("nvrtc");
         }
-        if let Some(packages) = setup::python(sh)? {
+        packages = setup::python(sh)?;
+        if let Some(packages) = &packages {
             env.push(sh.push_env("NUMR_PYTHON", packages));
             required.push("python");
         }
@@ -48,6 +50,9 @@ pub(crate) fn all(sh: &Shell) -> Result<()> {
         }
         Ok(())
     });
+    if let Some(packages) = packages {
+        steps.run("python", || setup::share(sh, &packages));
+    }
     steps.run("gen", || generate::run(sh, true));
     steps.finish()
 }

@@ -4,8 +4,7 @@
 //! use numr::prelude::*;
 //!
 //! # fn main() -> numr::Result<()> {
-//! let device = CpuDevice::new();
-//! let x = Tensor::<CpuRuntime>::from_slice(&[1.0f32, 2.0, 3.0, 4.0], &[2, 2], &device);
+//! let x = Tensor::<CpuRuntime>::from([[1.0f32, 2.0], [3.0, 4.0]]);
 //! let y = (&x * 2.0 + 1.0).matmul(&x.t()?)?;
 //! assert_eq!(y.to_vec::<f32>(), [13.0, 29.0, 25.0, 57.0]);
 //! # Ok(())
