@@ -4,6 +4,8 @@
 //! (`python.rs` in the suite), NumPy is asked again, shapes included.
 
 use numr::autograd::{grad, hessian, jvp};
+use numr::ops::distance::DistanceMetric;
+use numr::ops::einsum::Semiring;
 use numr::ops::loss::Reduction;
 use numr::prelude::*;
 use numr::rng::Key;
@@ -182,6 +184,8 @@ rows! { { x, y, v, u, w, a, b, n, d, i, k, last, m, z, device }
             T::meshgrid(&[v, &i.cast(DType::F32)?])? => [3.0, 3.0, 1.0, 1.0, 2.0, 2.0, 2.0, 0.0, 2.0, 0.0, 2.0, 0.0];
         "np.diagflat(v)", "torch.diagflat(v)" =>
             v.diagflat()? => [3.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 2.0];
+        "np.array([[1., 2.], [3., 4.]])", "torch.tensor([[1., 2.], [3., 4.]])" =>
+            T::from([[1.0, 2.0], [3.0, 4.0]]) => [1.0, 2.0, 3.0, 4.0];
     }
     "What a tensor says of itself" {
         "x.shape", "x.shape" =>
@@ -292,6 +296,8 @@ rows! { { x, y, v, u, w, a, b, n, d, i, k, last, m, z, device }
             x.split(2, 1)? => [1.0, 2.0, 4.0, 5.0, 3.0, 6.0];
         "np.array_split(x, 2, axis=1)", "x.tensor_split(2, 1)" =>
             x.chunk(2, 1)? => [1.0, 2.0, 4.0, 5.0, 3.0, 6.0];
+        "list(x)", "x.unbind(0)" =>
+            x.unbind(0)? => [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
     }
     "Arithmetic" {
         "x + y", "x + y" =>
@@ -526,6 +532,28 @@ rows! { { x, y, v, u, w, a, b, n, d, i, k, last, m, z, device }
             x.norm(1, false)? => [3.741657, 8.774964];
         "np.log(np.exp(x).sum(axis=1))", "x.logsumexp(1)" =>
             x.logsumexp(1, false)? => [3.407606, 6.407606];
+        "np.linalg.norm(x, 1, axis=1)", "torch.linalg.vector_norm(x, 1, 1)" =>
+            x.vector_norm(1.0, 1, false)? => [6.0, 15.0];
+        "np.linalg.norm(x, np.inf, axis=0)", "torch.linalg.vector_norm(x, torch.inf, 0)" =>
+            x.vector_norm(f64::INFINITY, 0, false)? => [4.0, 5.0, 6.0];
+        "np.ptp(y, axis=1)", "y.amax(1) - y.amin(1)" =>
+            y.ptp(1, false)? => [3.0, 7.0];
+        "(y.min(axis=0), y.max(axis=0))", "torch.aminmax(y, dim=0)" =>
+            y.aminmax(0, false)? => [-1.0, -4.0, 0.25, 3.0, 0.5, 2.0];
+        "np.average(x, axis=1, weights=v)", "" =>
+            x.average(v, 1, false)? => [1.833333, 4.833333];
+        "np.cov(y)", "torch.cov(y)" =>
+            y.cov(1)? => [2.25, -2.0625, -2.0625, 12.4375];
+        "np.corrcoef(y)", "torch.corrcoef(y)" =>
+            y.corrcoef()? => [1.0, -0.3898847, -0.3898847, 1.0];
+        "np.nansum(w[:2])", "w[:2].nansum()" =>
+            w.slice(s![..2])?.nansum(.., false)? => [1.0];
+        "np.nanmean(w[:2])", "w[:2].nanmean()" =>
+            w.slice(s![..2])?.nanmean(.., false)? => [1.0];
+        "np.nanmax(w[:2])", "" =>
+            w.slice(s![..2])?.nanmax(.., false)? => [1.0];
+        "np.nanstd(w[:2])", "" =>
+            w.slice(s![..2])?.nanstd(.., false, 0)? => [0.0];
     }
     "Running folds" {
         "x.cumsum(axis=1)", "x.cumsum(1)" =>
@@ -536,6 +564,16 @@ rows! { { x, y, v, u, w, a, b, n, d, i, k, last, m, z, device }
             y.cummax(1)? => [-1.0, 0.5, 2.0, 3.0, 3.0, 3.0];
         "np.minimum.accumulate(y, axis=1)", "y.cummin(1).values" =>
             y.cummin(1)? => [-1.0, -1.0, -1.0, 3.0, -4.0, -4.0];
+        "np.logaddexp.accumulate(v)", "v.logcumsumexp(0)" =>
+            v.logcumsumexp(0)? => [3.0, 3.126928, 3.407606];
+        "np.diff(y)", "y.diff()" =>
+            y.diff(1, -1)? => [1.5, 1.5, -7.0, 4.25];
+        "np.diff(y, n=2)", "y.diff(2)" =>
+            y.diff(2, -1)? => [0.0, 11.25];
+        "np.trapezoid(y)", "torch.trapezoid(y)" =>
+            y.trapezoid(1.0, -1)? => [1.0, -2.375];
+        "np.gradient(v)", "torch.gradient(v)[0]" =>
+            v.gradient(1.0, 0)? => [-2.0, -0.5, 1.0];
     }
     "Products" {
         "a @ b", "a @ b" =>
@@ -556,6 +594,32 @@ rows! { { x, y, v, u, w, a, b, n, d, i, k, last, m, z, device }
             a.trace()? => [5.0];
         "(x[:, :, None] * y.T[None]).sum(axis=1)", "torch.einsum('ij,kj->ik', x, y)" =>
             x.matmul(&y.t()?)? => [6.0, -4.25, 10.5, -6.5];
+        "np.einsum('ij,kj->ik', x, y)", "torch.einsum('ij,kj->ik', x, y)" =>
+            T::einsum("ij,kj->ik", &[x, y])? => [6.0, -4.25, 10.5, -6.5];
+        "np.einsum('ii', a)", "torch.einsum('ii', a)" =>
+            T::einsum("ii", &[a])? => [5.0];
+        "np.einsum('...i,i', x, v)", "torch.einsum('...i,i', x, v)" =>
+            T::einsum("...i,i", &[x, v])? => [11.0, 29.0];
+        "np.tensordot(x, y, axes=([1], [1]))", "torch.tensordot(x, y, ([1], [1]))" =>
+            x.tensordot(y, &[1], &[1])? => [6.0, -4.25, 10.5, -6.5];
+        "np.inner(x, v)", "torch.inner(x, v)" =>
+            x.inner(v)? => [11.0, 29.0];
+        "np.vdot(z, z)", "torch.vdot(z, z)" =>
+            z.vdot(z)? => [14.25, 0.0];
+        "np.vecdot(x, y)", "torch.linalg.vecdot(x, y)" =>
+            x.vecdot(y, -1)? => [6.0, -6.5];
+        "np.kron(a, b)", "torch.kron(a, b)" =>
+            a.kron(b)? => [0.0, 2.0, 0.0, 1.0, -2.0, 4.0, -1.0, 2.0, 0.0, 1.0, 0.0, 3.0, -1.0, 2.0, -3.0, 6.0];
+        "np.cross(v, u)", "torch.linalg.cross(v, u)" =>
+            v.cross(u, 0)? => [1.25, -1.25, -1.25];
+        "np.linalg.matrix_power(a, 3)", "torch.linalg.matrix_power(a, 3)" =>
+            a.matrix_power(3)? => [15.0, 20.0, 20.0, 35.0];
+        "np.linalg.multi_dot([a, b, a])", "torch.linalg.multi_dot([a, b, a])" =>
+            T::multi_dot(&[a, b, a])? => [2.0, 11.0, 1.0, 18.0];
+        "(a[:, :, None] + b[None]).max(axis=1)", "(a[:, :, None] + b[None]).amax(1)" =>
+            a.semiring_matmul(b, Semiring::MaxPlus)? => [2.0, 3.0, 2.0, 5.0];
+        "np.sqrt(((x[:, None] - y[None]) ** 2).sum(-1))", "torch.cdist(x, y)" =>
+            x.cdist(y, DistanceMetric::Euclidean)? => [2.692582, 6.896557, 7.826238, 10.72672];
     }
     "Reading by index" {
         "x[:, i]", "x[:, i]" =>
@@ -654,6 +718,15 @@ rows! { { x, y, v, u, w, a, b, n, d, i, k, last, m, z, device }
             y.cross_entropy(i, 0.0, Reduction::Mean)? => [0.1520678];
         "-y[[0, 1], i].mean()", "F.nll_loss(y, i)" =>
             y.nll_loss(i, Reduction::Mean)? => [-2.5];
+        "x / np.linalg.norm(x, axis=1, keepdims=True)", "F.normalize(x, dim=1)" =>
+            x.l2_normalize(1, 1e-12)? => [0.2672612, 0.5345225, 0.8017837, 0.4558423, 0.5698029, 0.6837634];
+        "np.vecdot(x, y) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)", "F.cosine_similarity(x, y)" =>
+            x.cosine_similarity(y, 1, 1e-8)? => [0.6998541, -0.1479639];
+        "np.abs(x - y).mean()", "F.l1_loss(x, y)" =>
+            x.l1_loss(y, Reduction::Mean)? => [3.375];
+        "np.where(np.abs(x - y) < 1, 0.5 * (x - y) ** 2, np.abs(x - y) - 0.5).sum()",
+        "F.huber_loss(x, y, reduction='sum')" =>
+            x.huber_loss(y, 1.0, Reduction::Sum)? => [17.25];
     }
     "Complex numbers" {
         "z.real", "z.real" =>
@@ -720,16 +793,16 @@ fn one_line(text: &str) -> String {
 const PREFACE: &str = "\
 # From NumPy and PyTorch to numr
 
-Generated by `cargo xtask gen` from `tests/src/numpy.rs`. Every row of the numr column is compiled and run by the tests and
-its answer compared with what NumPy's column gives, which is run too; PyTorch's column is for reading.
+Generated by `cargo xtask gen` from `tests/src/numpy.rs`. Every row of the numr column is compiled and run by the tests,
+and its answer compared with what NumPy's column gives, which is run too; PyTorch's column is for reading.
 
-What is fallible returns a `Result`; the operators `+ - * /` panic instead. Axes may be negative, `..` means all of them. An
-operation answers a new tensor; a slice shares memory with what it is cut from. An integer tensor with a float tensor gives
-the float dtype, as in PyTorch; NumPy may widen it. In all rows:
+What is fallible returns a `Result`; the operators `+ - * /` panic instead. Axes may be negative, `..` means all of them.
+An operation answers a new tensor; a slice shares memory with what it is cut from. An integer tensor with a float tensor
+gives the float dtype, as in PyTorch; NumPy may widen it. In all rows:
 
 ```rust
 use numr::autograd::{grad, hessian, jvp};
-use numr::ops::loss::Reduction;
+use numr::ops::{distance::DistanceMetric, einsum::Semiring, loss::Reduction};
 use numr::prelude::*;
 use numr::rng::Key;
 use numr::tensor::index::NewAxis;

@@ -162,6 +162,8 @@ fn activations_and_norms() {
     let (one, zero) = (t(&[1.0, 1.0], &[2]), t(&[0.0, 0.0], &[2]));
     let rms = 2.5f64.sqrt();
     is(c.rms_norm(&x, &one, 0.0), &[-1.0 / rms, 2.0 / rms]);
+    is(c.fused_add_rms_norm(&x, &t(&[0.0, 0.0], &[1, 2]), &one, 0.0), &[-1.0 / rms, 2.0 / rms, -1.0, 2.0]);
+    is(c.fused_add_layer_norm(&x, &g, &one, &zero, 0.0), &[-1.0, 1.0, 2.0, 7.0]);
     is(c.layer_norm(&x, &one, &zero, 0.0), &[-1.0, 1.0]);
     is(c.group_norm(&t(&[1.0, 3.0, 5.0, 9.0], &[1, 2, 2]), &one, &zero, 2, 0.0), &[-1.0, 1.0, -1.0, 1.0]);
 }
@@ -183,6 +185,10 @@ fn folds_and_statistics() {
     is(c.logsumexp(&t(&[0.0, 0.0], &[2]), &[0], false), &[2.0f64.ln()]);
     is(c.var(&x, &[1], false, 1), &[1.0, 1.0]);
     is(c.std(&x, &[1], false, 0), &[(2.0f64 / 3.0).sqrt(); 2]);
+    is(c.skew(&x, &[1], false, 0), &[0.0, 0.0]);
+    is(c.kurtosis(&x, &[1], false, 0), &[-1.5, -1.5]);
+    is(c.cov(&x, None), &[1.0; 4]);
+    is(c.corrcoef(&x), &[1.0; 4]);
 }
 
 #[test]
@@ -254,6 +260,17 @@ fn products_and_random_numbers() {
     is(c.diagflat(&t(&[1.0, 2.0], &[2])), &[1.0, 0.0, 0.0, 2.0]);
     is(c.triu(&a, 0), &[1.0, 2.0, 0.0, 4.0]);
     is(c.tril(&a, -1), &[0.0, 0.0, 3.0, 0.0]);
+    is(c.kron(&b, &t(&[2.0], &[1, 1])), &[0.0, 2.0, 2.0, 0.0]);
+    is(c.khatri_rao(&a, &b), &[0.0, 2.0, 1.0, 0.0, 0.0, 4.0, 3.0, 0.0]);
+    is(c.einsum("ij,kj->ik", &[&a, &b]), &[2.0, 1.0, 4.0, 3.0]);
+    is(c.semiring_matmul(&a, &b, SemiringOp::MinPlus), &[1.0, 2.0, 3.0, 4.0]);
+    let distances = c.cdist(&a, &b, DistanceMetric::Manhattan);
+    is(distances, &[2.0, 2.0, 6.0, 6.0]);
+    let pairs = c.pdist(&a, DistanceMetric::SquaredEuclidean).unwrap();
+    is(Ok(pairs.clone()), &[8.0]);
+    let square = c.squareform(&pairs, 2).unwrap();
+    is(Ok(square.clone()), &[0.0, 8.0, 8.0, 0.0]);
+    is(c.squareform_inverse(&square), &[8.0]);
 
     let drawn = |t: Result<T>, low: f64, high: f64| {
         let drawn = values(&t.unwrap());
