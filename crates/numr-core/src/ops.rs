@@ -1,6 +1,7 @@
 //! Operations: the element-wise table, the place where operands meet, and the composites, one file a family.
 
 pub mod activation;
+pub mod arrange;
 pub mod complex;
 pub mod contract;
 pub mod distance;
@@ -13,6 +14,7 @@ pub mod map;
 pub mod norm;
 pub mod operands;
 pub mod optim;
+pub mod order;
 pub mod random;
 pub mod reduce;
 pub mod scan;

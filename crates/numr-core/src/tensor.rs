@@ -1,5 +1,6 @@
 //! The n-dimensional array.
 
+pub mod advanced;
 pub mod create;
 pub mod index;
 pub mod nested;

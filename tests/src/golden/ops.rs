@@ -16,6 +16,7 @@ mod index;
 mod layout;
 mod loss;
 mod onnx;
+mod order;
 mod reduce;
 mod shape;
 
@@ -42,6 +43,7 @@ pub fn run<R: Runtime>(suite: &str, op: &str, call: &Call<'_, R>) -> Done<R> {
             elementwise::lookup,
             contract::lookup,
             loss::lookup,
+            order::lookup,
             reduce::lookup,
             shape::lookup,
             index::lookup,

@@ -5,6 +5,8 @@ use numr::prelude::*;
 use numr::prim::Prim;
 use numr::{AnyRuntime, Device, Error, Result, promote};
 use numr_core::SliceRange;
+use numr_core::tensor::advanced::{Ellipsis, Item};
+use numr_core::tensor::index::Slice;
 use numr_tests::devices::devices;
 use proptest::prelude::*;
 
@@ -232,6 +234,67 @@ proptest! {
                     prop_assert_eq!(got.to_vec::<i64>(), want.clone(), "{}", equation);
                 }
             }
+        }
+    }
+
+    /// Items of three axes: what each picks, in order, and whether it is a tensor.
+    #[test]
+    fn advanced_indices_are_loops(kinds in prop::collection::vec(0usize..5, 3), picks in prop::collection::vec(0i64..12, 6),
+                                  wide: bool) {
+        let shape = [3usize, 4, 2];
+        let all: Vec<i64> = (0..24).collect();
+        // 0: everything; 1: backward; 2: a number; 3: a vector of two; 4: a column, or a mask.
+        let index = |k: usize, j: usize| picks[2 * k + j] % (2 * shape[k] as i64) - shape[k] as i64;
+        let wrap = |k: usize, i: i64| (if i < 0 { i + shape[k] as i64 } else { i }) as usize;
+        let tensors: Vec<bool> = kinds.iter().map(|&kind| kind >= 3).collect();
+        let advanced: Vec<usize> = (0..3).filter(|&k| kinds[k] >= 2 && tensors.iter().any(|&t| t)).collect();
+        // The common shape of the indices: two, or two by two if a column meets it.
+        let columns = kinds.contains(&4);
+        let common: Vec<usize> = match (advanced.is_empty(), columns) {
+            (true, _) => vec![],
+            (_, false) => vec![2],
+            _ => vec![2, if kinds.contains(&3) { 2 } else { 1 }],
+        };
+        let together = advanced.windows(2).all(|w| w[1] - w[0] == 1);
+        let sliced: Vec<usize> = (0..3).filter(|&k| kinds[k] < 2).collect();
+        let ahead = match together && !advanced.is_empty() { true => sliced.iter().filter(|&&k| k < advanced[0]).count(), false => 0 };
+        let kept: Vec<usize> = sliced.iter().map(|&k| shape[k]).collect();
+        let out: Vec<usize> = [&kept[..ahead], &common, &kept[ahead..]].concat();
+        let want: Vec<i64> = (0..out.iter().product::<usize>()).map(|i| {
+            let c = coordinates(i, &out);
+            let (mut basic, picked) = (c.clone(), c[ahead..ahead + common.len()].to_vec());
+            basic.drain(ahead..ahead + common.len());
+            let mut at = [0; 3];
+            for k in 0..3 {
+                at[k] = match kinds[k] {
+                    0 => basic[sliced.iter().position(|&s| s == k).unwrap_or(0)],
+                    1 => shape[k] - 1 - basic[sliced.iter().position(|&s| s == k).unwrap_or(0)],
+                    2 => wrap(k, index(k, 0)),
+                    3 => wrap(k, index(k, picked[common.len() - 1])),
+                    _ => wrap(k, index(k, picked[0])),
+                };
+            }
+            all[at[0] * 8 + at[1] * 2 + at[2]]
+        }).collect();
+        for device in devices() {
+            let x = of(&all, &shape, &device);
+            let held: Vec<T> = (0..3).map(|k| {
+                let pair = [index(k, 0), index(k, 1)];
+                of(&pair, if kinds[k] == 4 { &[2, 1] } else { &[2] }, &device)
+            }).collect();
+            let mut items: Vec<Item<'_, AnyRuntime>> = (0..3).map(|k| match kinds[k] {
+                0 => Item::from(..),
+                1 => Item::from(Slice::from(..).step_by(-1)),
+                2 => Item::from(index(k, 0)),
+                _ => Item::from(&held[k]),
+            }).collect();
+            if wide && kinds[2] == 0 {
+                items[2] = Item::from(Ellipsis);
+            }
+            let got = x.i(items.clone()).expect("valid items");
+            prop_assert_eq!((got.shape(), got.to_vec::<i64>()), (&out[..], want.clone()), "{:?}", kinds);
+            let put = x.zeros_like().expect("zeros").i_put(items, &got.ones_like().expect("ones"), true).expect("valid items");
+            prop_assert_eq!(put.sum(.., false).expect("sum").item::<i64>().expect("one"), want.len() as i64);
         }
     }
 

@@ -3,9 +3,12 @@
 use numr::autograd::{constant, grad, gradients, hessian, jvp, leaf, strict, vjp};
 use numr::io::{load_safetensors, save_safetensors};
 use numr::layout::SliceRange;
+use numr::ops::arrange::PadMode;
 use numr::ops::distance::DistanceMetric;
 use numr::ops::einsum::Semiring;
+use numr::ops::index::ScatterReduceOp::Mean;
 use numr::ops::loss::{Classes, Reduction};
+use numr::ops::order::Quantile;
 use numr::prelude::*;
 use numr::rng::Key;
 use numr::{DType as D, Layout, Result, Shape, Strides};
@@ -82,6 +85,61 @@ const CASES: &[Case] = &[
     ("pdist", || no(of(&[2]).pdist(DistanceMetric::Cosine)), "Shape", &["pdist", "[2]"]),
     ("squareform", || no(of(&[2]).squareform(3)), "Shape", &["squareform", "[2]"]),
     ("squareform_inverse", || no(of(&[2, 3]).squareform_inverse()), "Shape", &["squareform_inverse", "[2, 3]"]),
+    // indices and order
+    ("index", || no(of(&[2, 3]).i((0, &ints(&[3])))), "Index", &["3"]),
+    ("index shapes", || no(of(&[2, 3]).i((&ints(&[0, 1]), &ints(&[0, 1, 2])))), "Broadcast", &["index", "[2]", "[3]"]),
+    ("index mask", || no(of(&[2, 3]).i(&of(&[3, 2]).gt(0)?)), "Shape", &["index", "[2, 3]", "[3, 2]"]),
+    ("index items", || no(of(&[2]).i((&ints(&[0]), 0))), "Argument", &["2", "1"]),
+    ("index dtype", || no(of(&[2]).i(&of(&[1]))), "DType", &["index", "f32"]),
+    ("i_put", || no(of(&[3]).i_put(&ints(&[0, 1]), &of(&[3]), false)), "Broadcast", &["[3]", "[2]"]),
+    (
+        "index_reduce",
+        || no(of(&[2, 3]).index_reduce(0, &ints(&[0]), &of(&[2, 3]), Mean, true)),
+        "Shape",
+        &["index_reduce"],
+    ),
+    ("masked_scatter", || no(of(&[3]).masked_scatter(&of(&[3]).gt(0)?, &of(&[2]))), "Index", &["masked_scatter", "3"]),
+    ("searchsorted", || no(of(&[2, 3]).searchsorted(&of(&[3, 3]), true)), "Shape", &["searchsorted", "[3, 3]"]),
+    ("bucketize", || no(of(&[2]).bucketize(&of(&[2, 2]), true)), "Shape", &["bucketize", "[2, 2]"]),
+    ("kthvalue", || no(of(&[2]).kthvalue(3, 0, false)), "Argument", &["kthvalue", "3", "2"]),
+    ("quantile", || no(of(&[2]).quantile(1.5, None, false, Quantile::Linear)), "Argument", &["quantile", "1.5"]),
+    (
+        "quantile of nothing",
+        || no(of(&[0]).quantile(0.5, None, false, Quantile::Linear)),
+        "Shape",
+        &["quantile", "[0]"],
+    ),
+    ("quantile name", || no(Quantile::parse("best")), "Argument", &["quantile", "`best`"]),
+    ("mode of nothing", || no(of(&[0]).mode(0, false)), "Shape", &["mode", "[0]"]),
+    ("histogram", || no(of(&[2]).histogram(0, None)), "Argument", &["histogram", "bins"]),
+    ("histogram range", || no(of(&[2]).histogram(2, Some((1.0, 0.0)))), "Argument", &["histogram", "(1, 0)"]),
+    ("histogram edges", || no(of(&[2]).histogram_in(&of(&[1]), None)), "Shape", &["histogram", "[1]"]),
+    // arrangements
+    ("reflect", || no(of(&[2]).pad_with(&[(2, 0)], PadMode::Reflect)), "Shape", &["pad", "[2]"]),
+    ("replicate nothing", || no(of(&[0]).pad_with(&[(1, 0)], PadMode::Replicate)), "Shape", &["pad", "[0]"]),
+    ("pad pairs", || no(of(&[2]).pad_with(&[], PadMode::Circular)), "Argument", &["pad", "0 pairs"]),
+    ("array_split", || no(of(&[2]).array_split(0, 0)), "Argument", &["array_split"]),
+    ("select", || no(of(&[2]).select(0, -3)), "Index", &["select", "-3", "2"]),
+    ("select_scatter", || no(of(&[2, 3]).select_scatter(&of(&[2]), 0, 0)), "Shape", &["select_scatter", "[2]"]),
+    (
+        "diagonal_scatter",
+        || no(of(&[2, 3]).diagonal_scatter(&of(&[3]), 0, 0, 1)),
+        "Shape",
+        &["diagonal_scatter", "[3]"],
+    ),
+    ("diag", || no(of(&[1, 1, 1]).diag(0)), "Shape", &["diag", "[1, 1, 1]"]),
+    ("block_diag", || no(T::block_diag(&[])), "Argument", &["block_diag"]),
+    ("rot90", || no(of(&[2, 2]).rot90(1, [0, -2])), "Argument", &["rot90"]),
+    ("moveaxis", || no(of(&[2, 2]).moveaxis(&[0, 1], &[1])), "Argument", &["moveaxis"]),
+    ("flatten_axes", || no(of(&[2, 2]).flatten_axes(1, 0)), "Argument", &["flatten"]),
+    ("unflatten", || no(of(&[6]).unflatten(0, &[4, -1])), "Shape", &["unflatten", "6"]),
+    ("repeat_each", || no(of(&[2]).repeat_each(&ints(&[1]), 0)), "Shape", &["repeat_each", "[1]"]),
+    ("repeat_each less", || no(of(&[2]).repeat_each(&ints(&[1, -1]), 0)), "Argument", &["repeat_each", "-1"]),
+    ("pixel_shuffle", || no(of(&[3, 2, 2]).pixel_shuffle(2)), "Shape", &["pixel_shuffle", "[3, 2, 2]"]),
+    ("glu", || no(of(&[3]).glu(0)), "Shape", &["glu", "[3]"]),
+    ("isclose", || no(of(&[2]).isclose(&of(&[2]), -1.0, 0.0, false)), "Argument", &["isclose", "-1"]),
+    ("geomspace", || no(T::try_geomspace(-1.0, 1.0, 3, D::F32, &cpu())), "Argument", &["geomspace", "-1"]),
+    ("logspace", || no(T::try_logspace(0.0, 1.0, 3, 10.0, D::Bool, &cpu())), "DType", &["logspace", "bool"]),
     // losses and norms
     ("huber_loss", || no(of(&[2]).huber_loss(&of(&[2]), 0.0, Reduction::Mean)), "Argument", &["huber_loss", "delta"]),
     ("l1_loss", || no(of(&[2]).l1_loss(&of(&[3]), Reduction::Mean)), "Broadcast", &["[2]", "[3]"]),
@@ -258,7 +316,7 @@ fn every_bad_input_is_an_error_that_says_what_was_wrong() {
         };
         faults.push(format!("{name}: {fault}"));
     }
-    assert!(CASES.len() >= 60);
+    assert!(CASES.len() >= 150, "{}", CASES.len());
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), CASES.len(), faults.join("\n"));
 }
 

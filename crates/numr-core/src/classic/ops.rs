@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 pub use crate::ops::distance::DistanceMetric;
 pub use crate::ops::einsum::Semiring as SemiringOp;
 use crate::ops::index::ScatterReduceOp;
+use crate::ops::order::Quantile;
 use crate::rng::Key;
 use crate::runtime::Runtime;
 use crate::tensor::Tensor;
@@ -117,7 +118,7 @@ client_trait! {
 client_trait! {
     /// Complex numbers.
     ComplexOps {
-        @unary [conj real imag]
+        @unary [conj real imag angle]
         make_complex(self, real: &Tensor<R>, imag: &Tensor<R>) -> Tensor<R> = real.complex(imag);
         complex_mul_real(self, complex: &Tensor<R>, real: &Tensor<R>) -> Tensor<R> = complex.mul(real);
         complex_div_real(self, complex: &Tensor<R>, real: &Tensor<R>) -> Tensor<R> = complex.div(real);
@@ -261,6 +262,8 @@ client_trait! {
             a.topk(k, dim, largest, sorted);
         unique(self, a: &Tensor<R>, _sorted: bool) -> Tensor<R> = a.unique();
         unique_with_counts(self, a: &Tensor<R>) -> (Tensor<R>, Tensor<R>, Tensor<R>) = a.unique_with_counts();
+        searchsorted(self, sorted_sequence: &Tensor<R>, values: &Tensor<R>, right: bool) -> Tensor<R> =
+            sorted_sequence.searchsorted(values, right);
     }
 }
 
@@ -346,6 +349,8 @@ client_trait! {
         laplace(self, loc: f64, scale: f64, shape: &[usize], dtype: DType) -> Tensor<R> =
             Key::next().laplace(shape, dtype, self.device())?.fused_mul_add(scale, loc);
         randperm(self, n: usize) -> Tensor<R> = Key::next().permutation(n, self.device());
+        multinomial(self, probs: &Tensor<R>, num_samples: usize, replacement: bool) -> Tensor<R> =
+            Key::next().multinomial(probs, num_samples, replacement);
     }
 }
 
@@ -358,6 +363,17 @@ client_trait! {
             a.std(dims, keepdim, correction as f64);
         cov(self, a: &Tensor<R>, ddof: Option<usize>) -> Tensor<R> = a.cov(ddof.unwrap_or(1) as f64);
         corrcoef(self, a: &Tensor<R>) -> Tensor<R> = a.corrcoef();
+        quantile(self, a: &Tensor<R>, q: f64, dim: Option<isize>, keepdim: bool, interpolation: &str) -> Tensor<R> =
+            a.quantile(q, dim, keepdim, Quantile::parse(interpolation)?);
+        percentile(self, a: &Tensor<R>, p: f64, dim: Option<isize>, keepdim: bool) -> Tensor<R> =
+            a.percentile(p, dim, keepdim, Quantile::Linear);
+        median(self, a: &Tensor<R>, dim: Option<isize>, keepdim: bool) -> Tensor<R> = a.median(dim, keepdim);
+        histogram(self, a: &Tensor<R>, bins: usize, range: Option<(f64, f64)>) -> (Tensor<R>, Tensor<R>) =
+            a.histogram(bins, range);
+        mode(self, a: &Tensor<R>, dim: Option<isize>, keepdim: bool) -> (Tensor<R>, Tensor<R>) = {
+            let mode = dim.map_or_else(|| a.flatten()?.mode(0, false), |dim| a.mode(dim, keepdim))?;
+            Ok((mode.values, mode.counts))
+        };
         skew(self, a: &Tensor<R>, dims: &[usize], keepdim: bool, correction: usize) -> Tensor<R> =
             a.skew(dims, keepdim, correction as f64);
         kurtosis(self, a: &Tensor<R>, dims: &[usize], keepdim: bool, correction: usize) -> Tensor<R> =

@@ -19,7 +19,7 @@ use crate::tensor::Tensor;
 pub enum ScatterReduceOp {
     /// Sum.
     Sum,
-    /// Arithmetic mean; of integers, toward zero.
+    /// Arithmetic mean; of integers, rounded down.
     Mean,
     /// Largest.
     Max,
@@ -322,7 +322,55 @@ impl<R: Runtime> Tensor<R> {
             return Ok(total);
         }
         let count = start(&self.ones_like()?, 0.0)?.scatter_add(dim, index, &src.ones_like()?)?;
-        fuse([&total, &count], |[t, n]| t / n)
+        if dtype.is_int() { total.floor_divide(&count) } else { total.div(&count) }
+    }
+
+    /// The tensor with `value` at these places along an axis.
+    ///
+    /// # Errors
+    /// `Error::Axis`; `Error::Index` out of range; `Error::Shape` unless the index is a vector.
+    pub fn index_fill(&self, dim: isize, index: &Tensor<R>, value: impl Into<Lit>) -> Result<Tensor<R>> {
+        let (x, axis) = self.along("index_fill", dim)?;
+        let mut shape = x.meta_shape();
+        shape[axis] = index.numel();
+        let value = lit_in(self.dtype(), value);
+        let src = Tensor::try_full(&[], value, self.dtype(), self.device())?.broadcast_to(&shape)?;
+        x.index_put(axis as isize, index, &src)?.reshape(self.shape())
+    }
+
+    /// As [`Tensor::index_put`], combining all that meets at one place; what is there already counts if `include_self`.
+    ///
+    /// # Errors
+    /// As [`Tensor::index_put`].
+    pub fn index_reduce(
+        &self,
+        dim: isize,
+        index: &Tensor<R>,
+        src: &Tensor<R>,
+        op: ScatterReduceOp,
+        include_self: bool,
+    ) -> Result<Tensor<R>> {
+        let axis = axis("index_reduce", dim, self.ndim())?;
+        let index = self.spread_index("index_reduce", axis, index)?;
+        if index.shape() != src.shape() {
+            return Err(Error::shape("index_reduce", "a source of the index's length", &[self.shape(), src.shape()]));
+        }
+        self.scatter_reduce(dim, &index, src, op, include_self)
+    }
+
+    /// The tensor with the elements of the source, row-major, one after the other where the mask holds.
+    ///
+    /// # Errors
+    /// `Error::Broadcast`; `Error::Index` if the source has too few elements.
+    pub fn masked_scatter(&self, mask: &Tensor<R>, source: &Tensor<R>) -> Result<Tensor<R>> {
+        let both = Tensor::broadcast_together(&[self, mask])?;
+        let places = both[1].positions()?;
+        let src = source.cast(self.dtype())?.flatten()?;
+        if places.numel() > src.numel() {
+            return Err(Error::Index { op: "masked_scatter", index: places.numel() as i64, size: src.numel() });
+        }
+        let src = src.narrow(0, 0, places.numel())?;
+        both[0].flatten()?.scatter(0, &places, &src)?.reshape(both[0].shape())
     }
 
     /// How often each of 0, 1, .. occurs (i64), or the sum of its weights: a vector of at least `min_length`. The largest

@@ -230,6 +230,64 @@ impl Key {
         self.fill::<R>(Law::Bits, &[n], &[], DType::I64, device)?.argsort(0, false)
     }
 
+    /// The parts of x along an axis in random order.
+    ///
+    /// # Errors
+    /// `Error::Axis`.
+    pub fn shuffle<R: Runtime>(self, x: &Tensor<R>, dim: isize) -> Result<Tensor<R>> {
+        let n = x.shape()[crate::shape::axis("shuffle", dim, x.ndim())?];
+        x.index_select(dim, &self.permutation(n, x.device())?)
+    }
+
+    /// `n` of the parts of x along axis 0, each as likely as the others; without replacement all different.
+    ///
+    /// # Errors
+    /// `Error::Axis` for a scalar; `Error::Argument` for more parts than there are, or some of none.
+    pub fn choice<R: Runtime>(self, x: &Tensor<R>, n: usize, replacement: bool) -> Result<Tensor<R>> {
+        let size = x.shape()[crate::shape::axis("choice", 0, x.ndim())?];
+        if n > size && !replacement || n > 0 && size == 0 {
+            return Err(Error::argument("choice", "n", format!("{n} of {size}")));
+        }
+        let places = match replacement && n > 0 {
+            true => self.randint(0, size as i64, &[n], DType::I64, x.device())?,
+            false => self.permutation(size, x.device())?.narrow(0, 0, n)?,
+        };
+        x.index_select(0, &places)
+    }
+
+    /// `n` places (i64) of the last axis, with probabilities in proportion to the weights there; without replacement all
+    /// different.
+    ///
+    /// ```
+    /// # use numr_core::Tensor;
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// let weights = Tensor::<CpuRuntime>::from_slice(&[0.0f32, 1.0, 0.0], &[3], &CpuDevice::new());
+    /// let drawn = numr_core::rng::Key::new(1).multinomial(&weights, 4, true)?;
+    /// assert_eq!(drawn.to_vec::<i64>(), [1, 1, 1, 1]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Error::Axis` for a scalar; `Error::Argument` for more places than there are, or some of none.
+    pub fn multinomial<R: Runtime>(self, weights: &Tensor<R>, n: usize, replacement: bool) -> Result<Tensor<R>> {
+        let last = crate::shape::axis("multinomial", -1, weights.ndim())?;
+        let size = weights.shape()[last];
+        if n > size && !replacement || n > 0 && size == 0 {
+            return Err(Error::argument("multinomial", "n", format!("{n} of {size}")));
+        }
+        let (w, _) = weights.inexact()?;
+        if !replacement {
+            // The largest of ln w - ln e, with e exponential, is drawn in proportion to w.
+            let e = self.exponential(w.shape(), w.dtype(), w.device())?;
+            return Ok(w.log()?.sub(&e.log()?)?.topk(n, -1, true, true)?.1);
+        }
+        let sums = w.cumsum(-1)?;
+        let total = sums.narrow(-1, size.saturating_sub(1), size.min(1))?;
+        let shape = [&w.shape()[..last], &[n]].concat();
+        let at = self.uniform(&shape, w.dtype(), w.device())?.mul(&total)?;
+        sums.searchsorted(&at, true)?.minimum(size.saturating_sub(1) as i64)
+    }
+
     /// Each element of x with probability 1 - p, divided by 1 - p, else 0; in one kernel, forward and backward.
     ///
     /// # Errors

@@ -88,13 +88,19 @@ impl<R: Runtime> Tensor<R> {
     /// As [`Tensor::sort`].
     pub fn unique_with_counts(&self) -> Result<(Tensor<R>, Tensor<R>, Tensor<R>)> {
         let (sorted, order) = self.flatten()?.sort_with_indices(0, false)?;
-        let first = sorted.is_first()?;
-        let values = sorted.masked_select(&first)?;
-        let group = first.cumsum(0)?.sub(1)?;
+        let (values, group, counts) = sorted.runs()?;
         let inverse = group.zeros_like()?.scatter(0, &order, &group)?;
+        Ok((values, inverse, counts))
+    }
+
+    /// The runs of equal elements of a vector: one of each, the run of each element (i64), and their lengths (i64).
+    pub(crate) fn runs(&self) -> Result<(Tensor<R>, Tensor<R>, Tensor<R>)> {
+        let first = self.is_first()?;
+        let values = self.masked_select(&first)?;
+        let group = first.cumsum(0)?.sub(1)?;
         let none = Tensor::try_zeros(values.shape(), group.dtype(), self.device())?;
         let counts = none.scatter_add(0, &group, &group.ones_like()?)?;
-        Ok((values, inverse, counts))
+        Ok((values, group, counts))
     }
 
     /// Does each element of a sorted vector differ from the one before it?

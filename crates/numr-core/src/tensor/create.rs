@@ -219,6 +219,52 @@ impl<R: Runtime> Tensor<R> {
         or_panic(Self::try_linspace(start, stop, n, dtype, device))
     }
 
+    /// `n` numbers from `base^start` to `base^stop` whose exponents are at equal distances, as a vector.
+    ///
+    /// # Errors
+    /// `Error::DType` for bool and complex dtypes.
+    pub fn try_logspace(
+        start: impl Into<f64>,
+        stop: impl Into<f64>,
+        n: usize,
+        base: f64,
+        dtype: DType,
+        device: &R::Device,
+    ) -> Result<Tensor<R>> {
+        let compute = ordered("logspace", dtype)?.unwrap_or(DType::F64);
+        let exponents = Self::try_linspace(start, stop, n, compute, device)?;
+        Tensor::try_full(&[], base, compute, device)?.pow(&exponents)?.cast(dtype)
+    }
+
+    /// `n` numbers from `start` to `stop`, both of one sign, each the one before times the same factor, as a vector.
+    ///
+    /// # Errors
+    /// `Error::Argument` for a 0 or bounds of different signs; `Error::DType` for bool and complex dtypes.
+    pub fn try_geomspace(
+        start: impl Into<f64>,
+        stop: impl Into<f64>,
+        n: usize,
+        dtype: DType,
+        device: &R::Device,
+    ) -> Result<Tensor<R>> {
+        let (start, stop) = (start.into(), stop.into());
+        // A NaN is refused too.
+        if !(start * stop > 0.0) {
+            return Err(Error::argument("geomspace", "stop", format!("from {start} to {stop} no factor leads")));
+        }
+        let compute = ordered("geomspace", dtype)?.unwrap_or(DType::F64);
+        let shares = Self::try_linspace(0.0, 1.0, n, compute, device)?;
+        Tensor::try_full(&[], stop / start, compute, device)?.pow(&shares)?.mul(start)?.cast(dtype)
+    }
+
+    /// A matrix of ones where `column - row <= diagonal` and zeros elsewhere.
+    ///
+    /// # Errors
+    /// `Error::Argument` for a size that overflows.
+    pub fn try_tri(rows: usize, columns: usize, diagonal: i64, dtype: DType, device: &R::Device) -> Result<Tensor<R>> {
+        Self::try_ones(&[rows, columns], dtype, device)?.tril(diagonal)
+    }
+
     /// An `n` by `m` (by default n) matrix of ones on the main diagonal and zeros beside it.
     ///
     /// # Errors

@@ -25,22 +25,10 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             }
         },
         "take" => |c| one(c.x()?.take(&c.t(1, "index")?)),
-        "put" => |c| match c.flag(3, "accumulate", false)? {
-            false => one(c.x()?.put(&c.t(1, "index")?, &c.t(2, "source")?)),
-            true => Err(c.strange(3, "accumulate")),
-        },
         "index_copy" => |c| one(c.x()?.index_put(c.int(1, "dim")?, &c.t(2, "index")?, &c.t(3, "source")?)),
         "index_add" => |c| {
             let source = c.t(3, "source")?.mul(c.maybe_number(4, "alpha", 1)?.operand())?;
             one(c.x()?.index_add(c.int(1, "dim")?, &c.t(2, "index")?, &source))
-        },
-        "index_fill" => |c| {
-            let (x, dim, index) = (c.x()?, c.int(1, "dim")?, c.t(2, "index")?);
-            let value = c.t(3, "value")?.cast(x.dtype())?;
-            let place = numr_core::shape::axis("index_fill", dim, x.ndim())?;
-            let mut shape = x.shape().to_vec();
-            shape[place] = index.numel();
-            one(x.index_put(dim, &index, &value.broadcast_to(&shape)?))
         },
         "index_select" => |c| match c.value(1, "dim index").get("$t") {
             _ if !c.value(9, "index").is_null() => {

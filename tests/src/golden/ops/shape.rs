@@ -131,14 +131,6 @@ pub(super) fn lookup<R: Runtime>(op: &str) -> Option<Op<R>> {
             let missing = x.ndim().saturating_sub(counts.len());
             one(x.repeat(&[vec![1; missing], counts].concat()))
         },
-        "repeat_interleave" => |c| {
-            c.skip("output_size");
-            one(c.x()?.repeat_interleave(c.size(1, "repeats")?, c.maybe_int(2, "dim")?))
-        },
-        "movedim" => |c| match (c.maybe_int(1, "source"), c.maybe_int(2, "destination")) {
-            (Ok(Some(from)), Ok(Some(to))) => one(c.x()?.movedim(from, to)),
-            _ => Err(c.strange(1, "source")),
-        },
         "broadcast_tensors" => |c| Ok(Tensor::broadcast_together(&c.all()?.iter().collect::<Vec<_>>())?),
         "meshgrid.list_of_tensors" | "meshgrid.variadic_tensors" => |c| match c.word(9, "indexing", "ij")? {
             "ij" => Ok(Tensor::meshgrid(&c.all()?.iter().collect::<Vec<_>>())?),
