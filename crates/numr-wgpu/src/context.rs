@@ -95,6 +95,18 @@ pub(crate) fn is_hardware(number: usize) -> bool {
     ADAPTERS.get(number).is_some_and(|a| a.get_info().device_type != wgpu::DeviceType::Cpu)
 }
 
+/// The features to do without, for tests of what adapters that lack them do: `NUMR_WGPU_WITHOUT`, a list of `f64` and
+/// `int64`.
+fn without() -> wgpu::Features {
+    let list = std::env::var("NUMR_WGPU_WITHOUT").unwrap_or_default();
+    let each = list.split(',').map(|word| match word.trim() {
+        "f64" => wgpu::Features::SHADER_F64,
+        "int64" => wgpu::Features::SHADER_INT64,
+        _ => wgpu::Features::empty(),
+    });
+    each.fold(wgpu::Features::empty(), |all, one| all | one)
+}
+
 impl Context {
     /// The context of adapter `number`, made when it is first asked for.
     pub(crate) fn of(number: usize) -> Result<Arc<Context>> {
@@ -109,7 +121,7 @@ impl Context {
 
     fn open(number: usize) -> Result<Context> {
         let adapter = ADAPTERS.get(number).ok_or_else(|| none(format!("wgpu:{number}")))?;
-        let wanted = wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64;
+        let wanted = (wgpu::Features::SHADER_F64 | wgpu::Features::SHADER_INT64) - without();
         let (features, limits) = (adapter.features() & wanted, adapter.limits());
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("numr"),
@@ -149,6 +161,14 @@ impl Context {
             Some(lost @ Error::DeviceLost { .. }) => Err(lost.clone()),
             Some(_) => fault.take().map_or(Ok(()), Err),
             None => Ok(()),
+        }
+    }
+
+    /// What elements are moved as: all adapters move eight bytes, as a pair, without a look at what they mean.
+    pub(crate) fn moved(&self, dtype: DType) -> DType {
+        match self.lacks(dtype) {
+            Some(_) if dtype.size_in_bytes() == 8 => DType::Complex64,
+            _ => dtype,
         }
     }
 

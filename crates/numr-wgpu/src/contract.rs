@@ -7,7 +7,7 @@
 
 use crate::context::Context;
 use crate::kernel::{Builder, WORDS, Words, word};
-use crate::launch::{GROUP, Key, Launch};
+use crate::launch::{GROUP, Key, Launch, Text};
 use crate::memory::Buffer;
 use crate::runtime::{WgpuRuntime, tensor};
 use numr_core::prim::Meta;
@@ -71,29 +71,32 @@ pub(crate) fn contract(
     words[WORDS - 1] = second as u32;
     let launch = Launch { op, inputs: &[a.storage(), b.storage()], outputs: &[&result], words: &words, flag: false };
     let (from, right, acc, to) = (a.dtype(), b.dtype(), out.dtype.compute(), out.dtype);
-    device.launch(Key::Contract { from, right, acc, to, tiled }, &launch, || {
-        let builder = Builder::new(&[from, right], &[to])
-            .function("numr_left", &[from], acc, |a| a[0])?
-            .function("numr_right", &[right], acc, |a| a[0])?
-            .function("numr_add", &[acc, acc, acc], acc, |a| a[1].mul_add(a[2], a[0]))?
-            .function("numr_last", &[acc], to, |a| a[0])?;
-        // dx and dy: the steps of x along rows and terms, of y along columns and terms.
-        let names = format!(
-            "let m = numr_word(1u);\nlet n = numr_word(2u);\nlet k = numr_word(3u);\nlet across = numr_word(4u);\n\
-             let jobs = numr_word(5u);\nlet batch = i / jobs;\nlet job = i % jobs;\nlet second = numr_word({}u);\n\
-             let dx = vec2<i32>(i32(numr_word(6u)), i32(numr_word(7u)));\n\
-             let dy = vec2<i32>(i32(numr_word(second)), i32(numr_word(second + 1u)));\n\
-             let x = i32(numr_at(batch, 8u));\nlet y = i32(numr_at(batch, second + 2u));\n",
-            WORDS - 1
-        );
-        if tiled {
-            let builder = builder.shared("numr_x", acc, DEPTH * LINE).shared("numr_y", acc, DEPTH * LINE);
-            builder.finish_by_group(WORDS, &(names + &tile(register(acc))))
-        } else {
-            builder.finish(WORDS, &format!("{names}{}", element(register(acc))))
-        }
-    })?;
+    device.launch(Key::Contract { from, right, acc, to, tiled }, &launch)?;
     Ok(tensor(device, result, out))
+}
+
+/// The text of [`contract`].
+pub(crate) fn text(from: DType, right: DType, acc: DType, to: DType, tiled: bool) -> Result<Text> {
+    let builder = Builder::new(&[from, right], &[to])
+        .function("numr_left", &[from], acc, |a| a[0])?
+        .function("numr_right", &[right], acc, |a| a[0])?
+        .function("numr_add", &[acc, acc, acc], acc, |a| a[1].mul_add(a[2], a[0]))?
+        .function("numr_last", &[acc], to, |a| a[0])?;
+    // dx and dy: the steps of x along rows and terms, of y along columns and terms.
+    let names = format!(
+        "let m = numr_word(1u);\nlet n = numr_word(2u);\nlet k = numr_word(3u);\nlet across = numr_word(4u);\n\
+         let jobs = numr_word(5u);\nlet batch = i / jobs;\nlet job = i % jobs;\nlet second = numr_word({}u);\n\
+         let dx = vec2<i32>(i32(numr_word(6u)), i32(numr_word(7u)));\n\
+         let dy = vec2<i32>(i32(numr_word(second)), i32(numr_word(second + 1u)));\n\
+         let x = i32(numr_at(batch, 8u));\nlet y = i32(numr_at(batch, second + 2u));\n",
+        WORDS - 1
+    );
+    if tiled {
+        let builder = builder.shared("numr_x", acc, DEPTH * LINE).shared("numr_y", acc, DEPTH * LINE);
+        builder.finish_by_group(WORDS, &(names + &tile(register(acc))))
+    } else {
+        builder.finish(WORDS, &format!("{names}{}", element(register(acc))))
+    }
 }
 
 /// An element of the result.

@@ -2,12 +2,12 @@
 
 use crate::context::Context;
 use crate::kernel::{Builder, WORDS, Words};
-use crate::launch::{Key, Launch};
+use crate::launch::{Key, Launch, Text};
 use crate::map::contiguous;
 use crate::memory::Buffer;
 use crate::runtime::{WgpuRuntime, tensor};
 use numr_core::prim::{Meta, View};
-use numr_core::{Layout, Result, Tensor};
+use numr_core::{DType, Layout, Result, Tensor};
 use std::sync::Arc;
 
 /// The operands end to end.
@@ -58,9 +58,10 @@ pub(crate) fn put(
     let mut words = words.finish();
     words[WORDS - 1] = second as u32;
     let launch = Launch { op, inputs: &[x.storage()], outputs: &[to], words: &words, flag: false };
-    let dtype = x.dtype();
-    device.launch(Key::Put(dtype), &launch, || {
-        let body = format!("numr_put0(numr_at(i, numr_word({}u)), numr_get0(numr_at(i, 1u)));\n", WORDS - 1);
-        Builder::new(&[dtype], &[dtype]).finish(WORDS, &body)
-    })
+    device.launch(Key::Put(device.moved(x.dtype())), &launch)
+}
+
+pub(crate) fn put_text(dtype: DType) -> Result<Text> {
+    let body = format!("numr_put0(numr_at(i, numr_word({}u)), numr_get0(numr_at(i, 1u)));\n", WORDS - 1);
+    Builder::new(&[dtype], &[dtype]).finish(WORDS, &body)
 }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 const STEP: usize = 64;
 
 /// What a fold is taken in, and what it is stored as in the end.
-fn dtypes(op: ReduceOp, dtype: DType) -> (DType, DType) {
+pub(crate) fn dtypes(op: ReduceOp, dtype: DType) -> (DType, DType) {
     match op {
         ReduceOp::Sum | ReduceOp::Prod if dtype.is_unsigned_int() => (DType::U64, DType::U64),
         ReduceOp::Sum | ReduceOp::Prod if dtype.is_int() || dtype.is_bool() => (DType::I64, DType::I64),
@@ -36,6 +36,8 @@ fn dtypes(op: ReduceOp, dtype: DType) -> (DType, DType) {
 
 pub(crate) fn supports(context: &Context, op: ReduceOp, dtypes_: &[DType]) -> Support {
     let (acc, to) = dtypes(op, dtypes_[0]);
+    // A place is written as two words.
+    let to = if matches!(op, ReduceOp::ArgMax | ReduceOp::ArgMin) { acc } else { to };
     match context.lacks(acc).or(context.lacks(to)) {
         Some(reason) => Support::No { reason: reason.into() },
         None => Support::Native,
@@ -116,28 +118,30 @@ pub(crate) fn reduce(
         let mut words = words.finish();
         words[WORDS - 1] = second as u32;
         let launch = Launch { op: "reduce", inputs: &[&source], outputs: &[&result], words: &words, flag: false };
-        let op = r.op;
-        device.launch(Key::Fold { op, from, acc, to }, &launch, || {
-            let body = format!(
-                "let parts = numr_word(1u);\nlet left = numr_word(2u);\nlet inner = numr_word({}u);\n\
-                 let base = numr_at(i / parts, 3u);\nlet part = i % parts;\n\
-                 var acc = numr_first(numr_get0(base + numr_at(part, inner)));\n\
-                 for (var k = part + parts; k < left; k += parts) {{\n\
-                 acc = numr_join(acc, numr_first(numr_get0(base + numr_at(k, inner))));\n}}\n\
-                 numr_put0(i, numr_last(acc));\n",
-                WORDS - 1
-            );
-            Builder::new(&[from], &[to])
-                .function("numr_first", &[from], acc, |a| a[0])?
-                .function("numr_join", &[acc, acc], acc, |a| join(op, a[0], a[1]))?
-                .function("numr_last", &[acc], to, |a| a[0])?
-                .finish(WORDS, &body)
-        })?;
+        device.launch(Key::Fold { op: r.op, from, acc, to }, &launch)?;
         if parts == 1 {
             return Ok(tensor(device, result, out));
         }
         (left, from, source) = (parts, acc, result);
     }
+}
+
+/// The text of a launch of [`reduce`].
+pub(crate) fn reduce_text(op: ReduceOp, from: DType, acc: DType, to: DType) -> Result<Text> {
+    let body = format!(
+        "let parts = numr_word(1u);\nlet left = numr_word(2u);\nlet inner = numr_word({}u);\n\
+         let base = numr_at(i / parts, 3u);\nlet part = i % parts;\n\
+         var acc = numr_first(numr_get0(base + numr_at(part, inner)));\n\
+         for (var k = part + parts; k < left; k += parts) {{\n\
+         acc = numr_join(acc, numr_first(numr_get0(base + numr_at(k, inner))));\n}}\n\
+         numr_put0(i, numr_last(acc));\n",
+        WORDS - 1
+    );
+    Builder::new(&[from], &[to])
+        .function("numr_first", &[from], acc, |a| a[0])?
+        .function("numr_join", &[acc, acc], acc, |a| join(op, a[0], a[1]))?
+        .function("numr_last", &[acc], to, |a| a[0])?
+        .finish(WORDS, &body)
 }
 
 type Axes<'a> = (&'a SmallVec<[usize; 8]>, &'a SmallVec<[isize; 8]>);
@@ -166,30 +170,32 @@ fn arg(
         words[WORDS - 1] = second as u32;
         let inputs = [&**x.storage(), places.as_ref().unwrap_or(x.storage())];
         let launch = Launch { op: "argmax", inputs: &inputs, outputs: &[&result], words: &words, flag: false };
-        let from = x.dtype();
-        device.launch(Key::Arg { op, from, last }, &launch, || {
-            let body = format!(
-                "let parts = numr_word(1u);\nlet left = numr_word(2u);\nlet again = numr_word(3u) != 0u;\n\
-                 let inner = numr_word({}u);\nlet owner = i / parts;\nlet base = numr_at(owner, 4u);\n\
-                 let first = (i % parts) * {STEP}u;\nvar best = {ty}();\nvar place = 0u;\n\
-                 for (var k = first; k < min(first + {STEP}u, left); k++) {{\n\
-                 var at = k;\nif again {{ at = numr_get1(owner * left + k); }}\n\
-                 let value = numr_get0(base + numr_at(at, inner));\n\
-                 if k == first || numr_later(best, value) {{ best = value; place = at; }}\n}}\n\
-                 numr_put0(i, {}(place));\n",
-                WORDS - 1,
-                register(place),
-                ty = register(from),
-            );
-            Builder::new(&[from, DType::U32], &[place])
-                .function("numr_later", &[from, from], DType::Bool, |a| join(op, a[0], a[1]))?
-                .finish(WORDS, &body)
-        })?;
+        device.launch(Key::Arg { op, from: x.dtype(), last }, &launch)?;
         if last {
             return Ok(tensor(device, result, out));
         }
         (left, places) = (parts, Some(result));
     }
+}
+
+/// The text of a launch of [`arg`]. The last writes an index as its halves, which takes no 64-bit arithmetic.
+pub(crate) fn arg_text(op: ReduceOp, from: DType, last: bool) -> Result<Text> {
+    let put = if last { "numr_put0(2u * i, place);\nnumr_put0(2u * i + 1u, 0u);\n" } else { "numr_put0(i, place);\n" };
+    let body = format!(
+        "let parts = numr_word(1u);\nlet left = numr_word(2u);\nlet again = numr_word(3u) != 0u;\n\
+         let inner = numr_word({}u);\nlet owner = i / parts;\nlet base = numr_at(owner, 4u);\n\
+         let first = (i % parts) * {STEP}u;\nvar best = {ty}();\nvar place = 0u;\n\
+         for (var k = first; k < min(first + {STEP}u, left); k++) {{\n\
+         var at = k;\nif again {{ at = numr_get1(owner * left + k); }}\n\
+         let value = numr_get0(base + numr_at(at, inner));\n\
+         if k == first || numr_later(best, value) {{ best = value; place = at; }}\n}}\n\
+         {put}",
+        WORDS - 1,
+        ty = register(from),
+    );
+    Builder::new(&[from, DType::U32], &[DType::U32])
+        .function("numr_later", &[from, from], DType::Bool, |a| join(op, a[0], a[1]))?
+        .finish(WORDS, &body)
 }
 
 pub(crate) fn scan(
@@ -207,6 +213,12 @@ pub(crate) fn scan(
     let (acc, to) = dtypes(of_scan(s.op), x.dtype());
     let result = scan_lines(device, lines, x.storage(), [x.dtype(), acc, to])?;
     Ok(tensor(device, result, &Meta { shape: Shape::from(x.shape()), dtype: out.dtype }))
+}
+
+/// The running sums of so many counts (u32).
+pub(crate) fn running(device: &Arc<Context>, n: usize, counts: &Arc<Buffer>) -> Result<Arc<Buffer>> {
+    let lines = Lines { op: ScanOp::Sum, lines: 1, n, step: 1, reverse: false, exclusive: false };
+    scan_lines(device, lines, counts, [DType::U32; 3])
 }
 
 /// What is scanned: lines of `n` elements `step` apart.
@@ -235,8 +247,8 @@ fn scan_lines(device: &Arc<Context>, l: Lines, x: &Arc<Buffer>, [from, acc, to]:
         let words = words.number(usize::from(before.is_some()))?.finish();
         let inputs = [&**x, before.unwrap_or(x)];
         let launch = Launch { op: "scan", inputs: &inputs, outputs: &[&result], words: &words, flag: false };
-        let key = Key::Scan { op: l.op, from, acc, to, totals };
-        device.launch(key, &launch, || scan_text(of_scan(l.op), [from, acc, to], totals))?;
+        let key = Key::Scan { op: of_scan(l.op), from, acc, to, totals };
+        device.launch(key, &launch)?;
         Ok(result)
     };
     if parts <= 1 {
@@ -248,7 +260,7 @@ fn scan_lines(device: &Arc<Context>, l: Lines, x: &Arc<Buffer>, [from, acc, to]:
 }
 
 /// The text of [`scan_lines`]: the scan, or what each part folds to.
-fn scan_text(op: ReduceOp, [from, acc, to]: [DType; 3], totals: bool) -> Result<Text> {
+pub(crate) fn scan_text(op: ReduceOp, [from, acc, to]: [DType; 3], totals: bool) -> Result<Text> {
     let each = match totals {
         true => "acc = numr_following;\n",
         false => {

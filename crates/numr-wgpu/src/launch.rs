@@ -2,8 +2,9 @@
 
 use crate::context::{Context, locked, said};
 use crate::memory::Buffer;
-use numr_core::prim::{ReduceOp, ScanOp, ScatterOp};
-use numr_core::scalar::print::Access;
+use crate::{contract, copy, fold, index, map, sort};
+use numr_core::prim::{ReduceOp, ScatterOp};
+use numr_core::scalar::print::{Access, MapKernel};
 use numr_core::scalar::program::Program;
 use numr_core::{DType, Error, Result};
 use smallvec::SmallVec;
@@ -18,13 +19,41 @@ pub(crate) enum Key {
     Put(DType),
     Fold { op: ReduceOp, from: DType, acc: DType, to: DType },
     Arg { op: ReduceOp, from: DType, last: bool },
-    Scan { op: ScanOp, from: DType, acc: DType, to: DType, totals: bool },
+    Scan { op: ReduceOp, from: DType, acc: DType, to: DType, totals: bool },
     Gather(DType),
-    Scatter { op: ScatterOp, dtype: DType },
+    Scatter { op: ScatterOp, dtype: DType, sorted: bool },
+    Place,
+    Nonzero,
     Contract { from: DType, right: DType, acc: DType, to: DType, tiled: bool },
     SortStart,
     SortStep(DType),
     SortRead(DType),
+}
+
+impl Key {
+    /// The text of the kernel.
+    ///
+    /// # Errors
+    /// None but those of printing.
+    pub(crate) fn text(&self) -> Result<Text> {
+        match *self {
+            Key::Map { ref program, scalars, access } => {
+                map::text(&MapKernel { program: &program.0, scalars, access, wide: false })
+            }
+            Key::Put(dtype) => copy::put_text(dtype),
+            Key::Fold { op, from, acc, to } => fold::reduce_text(op, from, acc, to),
+            Key::Arg { op, from, last } => fold::arg_text(op, from, last),
+            Key::Scan { op, from, acc, to, totals } => fold::scan_text(op, [from, acc, to], totals),
+            Key::Gather(dtype) => index::gather_text(dtype),
+            Key::Scatter { op, dtype, sorted } => index::scatter_text(op, dtype, sorted),
+            Key::Place => index::place_text(),
+            Key::Nonzero => index::nonzero_text(),
+            Key::Contract { from, right, acc, to, tiled } => contract::text(from, right, acc, to, tiled),
+            Key::SortStart => sort::start_text(),
+            Key::SortStep(dtype) => sort::step_text(dtype),
+            Key::SortRead(dtype) => sort::read_text(dtype),
+        }
+    }
 }
 
 /// A program by its address, which it keeps alive: programs are interned.
@@ -118,17 +147,17 @@ pub(crate) struct Launch<'a> {
 }
 
 impl Context {
-    /// Records a launch of the kernel of this key, which `text` writes when it is first wanted.
+    /// Records a launch of the kernel of this key, compiled when it is first wanted.
     ///
     /// # Errors
     /// A kernel that does not compile, and `Error::Argument` for more elements than an index reaches.
-    pub(crate) fn launch(&self, key: Key, launch: &Launch<'_>, text: impl FnOnce() -> Result<Text>) -> Result<()> {
+    pub(crate) fn launch(&self, key: Key, launch: &Launch<'_>) -> Result<()> {
         let count = launch.words.first().copied().unwrap_or(0);
         if count == 0 {
             return Ok(());
         }
         let results = launch.outputs.len() + usize::from(launch.flag);
-        let kernel = self.kernel(key, launch.inputs.len(), results, launch.op, text)?;
+        let kernel = self.kernel(key, launch.inputs.len(), results, launch.op)?;
         let mut pending = locked(&self.pending);
         let align = self.limits.min_uniform_buffer_offset_alignment as usize;
         let size = (launch.words.len() * 4).next_multiple_of(16);
@@ -168,19 +197,12 @@ impl Context {
         Ok(())
     }
 
-    fn kernel(
-        &self,
-        key: Key,
-        inputs: usize,
-        outputs: usize,
-        op: &'static str,
-        text: impl FnOnce() -> Result<Text>,
-    ) -> Result<Kernel> {
+    fn kernel(&self, key: Key, inputs: usize, outputs: usize, op: &'static str) -> Result<Kernel> {
         let mut pipelines = locked(&self.pipelines);
         if let Some(kernel) = pipelines.0.get(&key) {
             return Ok(kernel.clone());
         }
-        let text = text()?;
+        let text = key.text()?;
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let descriptor =
             wgpu::ShaderModuleDescriptor { label: Some(op), source: wgpu::ShaderSource::Wgsl(text.source.into()) };
@@ -241,12 +263,12 @@ impl Context {
         pending.dispatches = 0;
     }
 
-    /// Records a copy behind what waits, and submits.
-    pub(crate) fn copy(&self, from: &wgpu::Buffer, to: &wgpu::Buffer, size: u64) {
+    /// Records a copy from byte `at` on behind what waits, and submits.
+    pub(crate) fn copy(&self, from: &wgpu::Buffer, at: u64, to: &wgpu::Buffer, size: u64) {
         let mut pending = locked(&self.pending);
         self.submit_all(&mut pending);
         let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(from, 0, to, 0, Some(size));
+        encoder.copy_buffer_to_buffer(from, at, to, 0, Some(size));
         self.queue.submit([encoder.finish()]);
     }
 
@@ -284,5 +306,89 @@ impl Context {
         let op = if by == Indexed::Gather as u32 { "gather" } else { "scatter" };
         let index = (u64::from(high) << 32 | u64::from(low)) as i64;
         Err(Error::Index { op, index, size: size as usize })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Key;
+    use naga::back::{hlsl, msl, spv};
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+    use numr_core::DType;
+    use numr_core::prim::{ReduceOp, ScatterOp};
+
+    /// Every kernel of ours but the maps, which the tests crate validates.
+    fn keys() -> Vec<Key> {
+        use ReduceOp as R;
+        let mut keys = vec![Key::SortStart, Key::Place, Key::Nonzero];
+        for d in DType::ALL {
+            keys.extend([Key::Put(d), Key::Gather(d)]);
+            for op in [R::Sum, R::Prod, R::Max, R::Min, R::Any, R::All] {
+                if d.is_complex() && matches!(op, R::Max | R::Min) {
+                    continue;
+                }
+                let (acc, to) = crate::fold::dtypes(op, d);
+                keys.push(Key::Fold { op, from: d, acc, to });
+                if !matches!(op, R::Any | R::All) {
+                    keys.extend([false, true].map(|totals| Key::Scan { op, from: d, acc, to, totals }));
+                }
+            }
+            if !d.is_complex() {
+                let ops = [(R::ArgMax, true), (R::ArgMax, false), (R::ArgMin, true), (R::ArgMin, false)];
+                keys.extend(ops.map(|(op, last)| Key::Arg { op, from: d, last }));
+                keys.extend([Key::SortStep(d), Key::SortRead(d)]);
+            }
+            for op in [ScatterOp::Set, ScatterOp::Add, ScatterOp::Mul, ScatterOp::Min, ScatterOp::Max] {
+                let unordered = d.is_complex() && matches!(op, ScatterOp::Min | ScatterOp::Max);
+                if !(unordered || d.is_bool() && op != ScatterOp::Set) {
+                    keys.extend([false, true].map(|sorted| Key::Scatter { op, dtype: d, sorted }));
+                }
+            }
+            if !d.is_bool() {
+                let product = |tiled| Key::Contract { from: d, right: d, acc: d.compute(), to: d, tiled };
+                keys.extend([false, true].map(product));
+            }
+        }
+        keys
+    }
+
+    /// Validates a text and translates it for Vulkan, Metal (which has no f64) and DirectX 12.
+    fn judge(text: &str) -> Result<(), String> {
+        let module = naga::front::wgsl::parse_str(text).map_err(|e| e.emit_to_string(text))?;
+        let capabilities = Capabilities::FLOAT64 | Capabilities::SHADER_INT64;
+        let mut validator = Validator::new(ValidationFlags::all(), capabilities);
+        let info = validator.validate(&module).map_err(|e| e.emit_to_string(text))?;
+        let options = spv::Options { fake_missing_bindings: true, ..Default::default() };
+        spv::write_vec(&module, &info, &options, None).map_err(|e| format!("SPIR-V: {e}"))?;
+        if !text.contains("f64") {
+            let options = msl::Options { lang_version: (2, 4), ..Default::default() };
+            msl::write_string(&module, &info, &options, &Default::default()).map_err(|e| format!("MSL: {e}"))?;
+        }
+        let options = hlsl::Options { shader_model: hlsl::ShaderModel::V6_0, ..Default::default() };
+        let mut out = String::new();
+        let pipeline = hlsl::PipelineOptions::default();
+        hlsl::Writer::new(&mut out, &options, &pipeline)
+            .write(&module, &info, None)
+            .map_err(|e| format!("HLSL: {e}"))?;
+        Ok(())
+    }
+
+    /// Without a device.
+    #[test]
+    fn every_kernel_is_valid_and_translates() {
+        let judged = |key: &Key| {
+            let text = key.text().map_err(|e| format!("{key:?}: {e}"))?;
+            judge(&text.source).map_err(|e| format!("{key:?}: {e}"))
+        };
+        let keys = keys();
+        let faults: Vec<String> = keys.iter().filter_map(|key| judged(key).err()).collect();
+        assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults[..faults.len().min(20)].join("\n"));
+        println!("{} WGSL kernels", keys.len());
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        let text = Key::Nonzero.text().expect("a text").source;
+        assert!(judge(&text.replace("end != before", "end != 1.5")).is_err(), "mixed types");
     }
 }

@@ -8,6 +8,8 @@ use crate::runtime::{WgpuRuntime, tensor};
 use numr_core::layout::coalesce;
 use numr_core::prim::{Bind, Map, Meta};
 use numr_core::runtime::{Outputs, Support};
+use numr_core::scalar::Scalar;
+use numr_core::scalar::expr::Expr;
 use numr_core::scalar::graph::{Class, Graph};
 use numr_core::scalar::print::{Access, MapKernel, wgsl};
 use numr_core::scalar::program::{ArgType, Op, Program};
@@ -46,8 +48,18 @@ pub(crate) fn map(
 /// The tensor in row-major order in memory of its own.
 pub(crate) fn contiguous(device: &Arc<Context>, x: &Tensor<WgpuRuntime>, out: &Meta) -> Result<Tensor<WgpuRuntime>> {
     let graph = Graph::build(1, Class::Free, |_, a| vec![a[0]]);
-    let program = graph.program(&[ArgType::Tensor(x.dtype())])?;
+    // As what can be moved, whatever it is called.
+    let program = graph.program(&[ArgType::Tensor(device.moved(x.dtype()))])?;
     let mut outputs = run(device, "contiguous", &program, &[Bind::Input], &[x], &out.shape, std::slice::from_ref(out))?;
+    Ok(outputs.swap_remove(0))
+}
+
+/// 1 (u32) for each element that is not 0, dense.
+pub(crate) fn truth(device: &Arc<Context>, x: &Tensor<WgpuRuntime>) -> Result<Tensor<WgpuRuntime>> {
+    let graph = Graph::build(1, Class::Free, |_, a| vec![a[0].ne(Expr::lit(0.0)).cast(DType::U32)]);
+    let program = graph.program(&[ArgType::Tensor(x.dtype())])?;
+    let out = Meta { shape: x.layout().shape().clone(), dtype: DType::U32 };
+    let mut outputs = run(device, "nonzero", &program, &[Bind::Input], &[x], &out.shape, std::slice::from_ref(&out))?;
     Ok(outputs.swap_remove(0))
 }
 
@@ -96,11 +108,13 @@ fn run(
     let results: SmallVec<[&Buffer; 2]> = buffers.iter().map(|b| &**b).collect();
     let launch = Launch { op, inputs: &operands, outputs: &results, words: &words, flag: false };
     let key = Key::Map { program: ByAddress(program.clone()), scalars, access };
-    device.launch(key, &launch, || {
-        let shader = wgsl::map(&MapKernel { program, scalars, access, wide: false })?;
-        Ok(Text { source: shader.source, entry: wgsl::ENTRY, per_group: wgsl::GROUP * shader.elements })
-    })?;
+    device.launch(key, &launch)?;
     Ok(buffers.iter().zip(outs).map(|(b, m)| tensor(device, b.clone(), m)).collect())
+}
+
+pub(crate) fn text(kernel: &MapKernel<'_>) -> Result<Text> {
+    let shader = wgsl::map(kernel)?;
+    Ok(Text { source: shader.source, entry: wgsl::ENTRY, per_group: wgsl::GROUP * shader.elements })
 }
 
 /// A scalar as it lies in memory, padded to whole words.

@@ -81,11 +81,11 @@ impl Buffer {
         Ok(buffer)
     }
 
-    /// The first bytes, after all work before.
+    /// The bytes from `at` on, a multiple of four, after all work before.
     ///
     /// # Errors
     /// Faults of the device and of work before.
-    pub(crate) fn download(&self, bytes: &mut [u8]) -> Result<()> {
+    pub(crate) fn download(&self, at: u64, bytes: &mut [u8]) -> Result<()> {
         let context = &self.context;
         if bytes.is_empty() {
             return context.wait();
@@ -97,7 +97,7 @@ impl Buffer {
             usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
             mapped_at_creation: false,
         });
-        context.copy(&self.raw, &staging, size);
+        context.copy(&self.raw, at, &staging, size);
         let (send, receive) = std::sync::mpsc::channel();
         staging.map_async(wgpu::MapMode::Read, .., move |answer| {
             // Nobody listens only if this call has failed already.

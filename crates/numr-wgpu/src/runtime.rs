@@ -4,7 +4,7 @@ use crate::context::{self, Context};
 use crate::memory::Buffer;
 use crate::{contract, copy, fold, index, map, sort};
 use numr_core::classic::Client;
-use numr_core::prim::{Meta, Prim};
+use numr_core::prim::{Meta, Prim, ScatterOp};
 use numr_core::runtime::{Outputs, Support};
 use numr_core::{DType, Device, Error, Layout, Result, Runtime, Tensor};
 use smallvec::{SmallVec, smallvec};
@@ -106,29 +106,20 @@ impl Runtime for WgpuRuntime {
         if matches!(prim, Prim::View(_)) {
             return Support::Native;
         }
-        // Indices are read as the low halves of 64-bit integers, which every adapter can.
-        let arithmetic = match prim {
-            Prim::Gather { .. } => &dtypes[..1],
-            Prim::Scatter { .. } => &dtypes[1..2],
-            _ => dtypes,
+        let lack = |dtypes: &[DType]| match dtypes.iter().find_map(|&d| context.lacks(d)) {
+            Some(reason) => no(reason),
+            None => Support::Native,
         };
-        if !matches!(prim, Prim::Scatter { .. })
-            && let Some(reason) = arithmetic.iter().find_map(|&d| context.lacks(d))
-        {
-            return no(reason);
-        }
+        // What is moved has a size and no meaning, and indices are read and written as two words: any adapter can.
+        let movable = |dtype: DType| lack(&[context.moved(dtype)]);
         match prim {
             Prim::Map(_) | Prim::View(_) => Support::Native,
-            Prim::Contiguous | Prim::Concat { .. } | Prim::Assign { .. } | Prim::Gather { .. } => Support::Native,
+            Prim::Contiguous | Prim::Concat { .. } | Prim::Assign { .. } | Prim::Gather { .. } => movable(dtypes[0]),
+            Prim::Scatter { op: ScatterOp::Set, .. } => movable(dtypes[0]),
             Prim::Reduce(r) => fold::supports(&context, r.op, dtypes),
             Prim::Scan(s) => fold::supports_scan(&context, s.op, dtypes),
             Prim::Contract { dtype } => contract::supports(&context, *dtype, dtypes),
-            Prim::Scatter { .. } => match dtypes.iter().step_by(2).find_map(|&d| context.lacks(d)) {
-                Some(reason) => no(reason),
-                None => Support::Native,
-            },
-            Prim::Sort { .. } => sort::supports(&context),
-            Prim::Nonzero => no("compaction is not there yet on WebGPU; use the CPU"),
+            Prim::Scatter { .. } | Prim::Sort { .. } | Prim::Nonzero => lack(&dtypes[..1]),
             Prim::Fused(_) => no("it runs as the composite that defines it"),
         }
     }
@@ -157,6 +148,7 @@ impl Runtime for WgpuRuntime {
             (Prim::Scatter { axis, op }, [base, i, src], [out]) => {
                 one(index::scatter(&context, *axis, *op, base, i, src, out))
             }
+            (Prim::Nonzero, [x], [out]) => one(index::nonzero(&context, x, out)),
             (Prim::Sort { axis, descending }, [x], [values, order]) => {
                 sort::sort(&context, *axis, *descending, x, values, order)
             }
@@ -171,10 +163,10 @@ impl Runtime for WgpuRuntime {
 
     fn download(tensor: &Tensor<WgpuRuntime>, bytes: &mut [u8]) -> Result<()> {
         if tensor.is_contiguous() && tensor.layout().offset() == 0 {
-            return tensor.storage().download(bytes);
+            return tensor.storage().download(0, bytes);
         }
         let meta = Meta { shape: tensor.layout().shape().clone(), dtype: tensor.dtype() };
-        map::contiguous(&context(tensor.device())?, tensor, &meta)?.storage().download(bytes)
+        map::contiguous(&context(tensor.device())?, tensor, &meta)?.storage().download(0, bytes)
     }
 
     fn same_storage(a: &Arc<Buffer>, b: &Arc<Buffer>) -> bool {

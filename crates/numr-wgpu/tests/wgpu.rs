@@ -141,3 +141,92 @@ fn too_large() {
     }
     assert_eq!(T::ones(&[2], DType::F32, &device).to_vec::<f32>(), [1.0, 1.0]);
 }
+
+/// Long enough to be sorted, and for several rounds of those that go to one place; the CPU's order is the index's.
+#[test]
+fn scatter_takes_many_to_one_place_in_order() {
+    let Some(device) = device() else { return };
+    for (n, size) in [(33, 5), (1000, 7), (40_000, 2), (100, 1000)] {
+        let at = |i: usize| (i * i + 3 * i) % size;
+        let index: Vec<i64> = (0..n).map(|i| at(i) as i64 - if i % 3 == 0 { size as i64 } else { 0 }).collect();
+        let values: Vec<f32> = (0..n).map(|i| (i as f32 * 0.37).sin()).collect();
+        let (mut last, mut sum) = (vec![0.5f32; size], vec![0.5f32; size]);
+        for i in 0..n {
+            last[at(i)] = values[i];
+            sum[at(i)] += values[i];
+        }
+        let base = T::full(&[size], 0.5, DType::F32, &device);
+        let (index, values) = (T::from_slice(&index, &[n], &device), T::from_slice(&values, &[n], &device));
+        assert_eq!(base.scatter(0, &index, &values).expect("scatter").to_vec::<f32>(), last, "{n} to {size}");
+        assert_eq!(base.scatter_add(0, &index, &values).expect("scatter_add").to_vec::<f32>(), sum, "{n} to {size}");
+        // Along the first axis of a matrix, one index for all columns, or one for each.
+        let columns = |t: &T| t.reshape(&[n, 1]).and_then(|t| t.broadcast_to(&[n, 3])).expect("columns");
+        let base = T::full(&[size, 3], 0.5, DType::F32, &device);
+        let want: Vec<f32> = sum.iter().flat_map(|&v| [v; 3]).collect();
+        for index in [columns(&index), columns(&index).contiguous()] {
+            let got = base.scatter_add(0, &index, &columns(&values)).expect("scatter_add");
+            assert_eq!(got.to_vec::<f32>(), want, "{n} to {size}, columns");
+        }
+        let index = T::full(&[n], size as f64, DType::I64, &device);
+        let wrong = base.narrow(1, 0, 1).and_then(|b| b.reshape(&[size])).expect("a column");
+        let wrong = wrong.scatter(0, &index, &values).expect("it is not seen yet").try_to_vec::<f32>();
+        assert!(matches!(wrong, Err(Error::Index { op: "scatter", .. })), "{wrong:?}");
+    }
+}
+
+/// The primitive: row-major places.
+fn flat(x: &T) -> numr_core::Result<T> {
+    T::run_one(&numr_core::Prim::Nonzero, &[x])
+}
+
+#[test]
+fn nonzero_finds_the_places() {
+    let Some(device) = device() else { return };
+    for n in [0, 1, 63, 1000, 70_000] {
+        let values: Vec<f32> = (0..n).map(|i| if i % 7 < 3 { 0.0 } else { i as f32 - 500.0 }).collect();
+        let want: Vec<i64> = (0..n).filter(|&i| values[i] != 0.0).map(|i| i as i64).collect();
+        let x = T::from_slice(&values, &[n], &device);
+        assert_eq!(flat(&x).expect("nonzero").to_vec::<i64>(), want, "{n}");
+    }
+    let x = T::from_slice(&[f32::NAN, -0.0, 0.0, f32::INFINITY], &[2, 2], &device);
+    let places = x.t().and_then(|x| flat(&x)).expect("nonzero");
+    assert_eq!(places.to_vec::<i64>(), [0, 3]);
+}
+
+/// What indices are for needs no 64-bit arithmetic, and what does says so.
+#[test]
+fn an_adapter_without_64_bits() {
+    const KNOB: &str = "NUMR_WGPU_WITHOUT";
+    if std::env::var_os(KNOB).is_none() {
+        // Adapters are opened once in a process.
+        let run = std::process::Command::new(std::env::current_exe().expect("this test"))
+            .args(["an_adapter_without_64_bits", "--exact", "--nocapture"])
+            .env(KNOB, "int64,f64")
+            .output()
+            .expect("a process");
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        return;
+    }
+    let Some(device) = device() else { return };
+    let (least, far) = (i64::MIN, 0x7ff0_0000_0000_0001);
+    let i = T::from_slice(&[2i64, least, far, -1], &[2, 2], &device);
+    assert_eq!(i.t().expect("t").contiguous().to_vec::<i64>(), [2, far, least, -1]);
+    let stacked = T::cat(&[&i, &i.flip([0]).expect("flip")], 1).expect("concat");
+    assert_eq!(stacked.to_vec::<i64>(), [2, least, far, -1, far, -1, 2, least]);
+    let index = T::from_slice(&[1i64, -2], &[2], &device);
+    let tables = T::from_slice(&[1.5f64, -0.0], &[2], &device);
+    assert_eq!(tables.gather(0, &index).expect("gather").to_vec::<f64>(), [-0.0, 1.5]);
+    let x = T::from_slice(&[3.0f32, f32::NAN, -1.0, 7.0], &[4], &device);
+    let (sorted, order) = x.sort_with_indices(0, false).expect("sort");
+    assert_eq!((sorted.to_vec::<f32>()[..3].to_vec(), order.to_vec::<i64>()), (vec![-1.0, 3.0, 7.0], vec![2, 0, 3, 1]));
+    assert_eq!(x.gather(0, &order).expect("gather").to_vec::<f32>()[..3], [-1.0, 3.0, 7.0]);
+    assert_eq!(x.argmax(0, false).expect("argmax").to_vec::<i64>(), [1]);
+    assert_eq!(flat(&x).expect("nonzero").to_vec::<i64>(), [0, 1, 2, 3]);
+    let many = T::from_slice(&(0..100).map(|k| k % 3).collect::<Vec<i64>>(), &[100], &device);
+    let ones = T::ones(&[100], DType::F32, &device);
+    let counts = T::zeros(&[3], DType::F32, &device).scatter_add(0, &many, &ones).expect("scatter_add");
+    assert_eq!(counts.to_vec::<f32>(), [34.0, 33.0, 33.0]);
+    for (t, word) in [(i.add(&i), "SHADER_INT64"), (tables.exp(), "SHADER_F64")] {
+        assert!(matches!(&t, Err(Error::Unsupported { reason, .. }) if reason.contains(word)), "{t:?}");
+    }
+}
