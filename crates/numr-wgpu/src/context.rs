@@ -6,6 +6,7 @@ use numr_core::{DType, Error, Result};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// A device with all that is kept for it.
 pub(crate) struct Context {
@@ -107,6 +108,24 @@ fn without() -> wgpu::Features {
     each.fold(wgpu::Features::empty(), |all, one| all | one)
 }
 
+// SAFETY: as C declares it.
+unsafe extern "C" {
+    fn atexit(f: extern "C" fn()) -> std::ffi::c_int;
+}
+
+/// Before the process ends: what was submitted is waited for, as a driver that still compiles or runs it then crashes.
+/// Told after [`Context::warm_up`], so before the driver is told to tear down.
+extern "C" fn settle() {
+    let wait = || {
+        // Whoever holds the lock opens a device, and has submitted nothing.
+        let Ok(contexts) = CONTEXTS.try_lock() else { return };
+        let wait = wgpu::PollType::Wait { submission_index: None, timeout: Some(Duration::from_secs(60)) };
+        contexts.values().for_each(|context| drop(context.device.poll(wait.clone())));
+    };
+    // Nobody is left to tell.
+    drop(std::panic::catch_unwind(wait));
+}
+
 impl Context {
     /// The context of adapter `number`, made when it is first asked for.
     pub(crate) fn of(number: usize) -> Result<Arc<Context>> {
@@ -116,6 +135,12 @@ impl Context {
         }
         let context = Arc::new(Context::open(number)?);
         contexts.insert(number, context.clone());
+        if !is_hardware(number) {
+            context.warm_up()?;
+        }
+        // SAFETY: a function of the C library that takes a function without arguments, and this one does not unwind.
+        // If there is no room for it, the process ends as it would without.
+        unsafe { atexit(settle) };
         Ok(context)
     }
 

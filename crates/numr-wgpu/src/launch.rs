@@ -1,6 +1,7 @@
 //! Launches: a cache of pipelines, and the batch of dispatches that waits to be submitted.
 
 use crate::context::{Context, locked, said};
+use crate::kernel::Words;
 use crate::memory::Buffer;
 use crate::{contract, copy, fold, index, map, sort};
 use numr_core::prim::{ReduceOp, ScatterOp};
@@ -246,6 +247,19 @@ impl Context {
         let kernel = Kernel { pipeline, layout, per_group: text.per_group };
         pipelines.0.insert(key, kernel.clone());
         Ok(kernel)
+    }
+
+    /// Runs a kernel to its end: a software driver's compiler sets up what it tears down when the process ends, so that
+    /// whoever is told of that end later is told first.
+    ///
+    /// # Errors
+    /// Faults of the device.
+    pub(crate) fn warm_up(self: &Arc<Self>) -> Result<()> {
+        let buffer = Buffer::new(self, 4)?;
+        let words = Words::new("device", 1)?.number(0)?.number(0)?.number(1)?.finish();
+        let launch = Launch { op: "device", inputs: &[], outputs: &[&buffer], words: &words, flag: false };
+        self.launch(Key::SortStart, &launch)?;
+        self.wait()
     }
 
     /// Submits what waits.

@@ -230,3 +230,28 @@ fn an_adapter_without_64_bits() {
         assert!(matches!(&t, Err(Error::Unsupported { reason, .. }) if reason.contains(word)), "{t:?}");
     }
 }
+
+/// A process that ends while its work is compiled or run: it must end well, not by a signal.
+#[test]
+fn a_process_may_end_while_the_device_works() {
+    const KNOB: &str = "NUMR_TEST_ENDS";
+    if let Ok(k) = std::env::var(KNOB) {
+        let (Some(device), Ok(k)) = (device(), k.parse::<u32>()) else { return };
+        let x = T::ones(&[1 << (8 + k % 8)], DType::F64, &device);
+        let y = x.sin().and_then(|y| y.exp()).and_then(|y| y.tanh()).expect("maps");
+        // An upload submits what waits; nobody waits for it.
+        let _more = T::from_slice(&[f64::from(k)], &[1], &device).add(&y);
+        return;
+    }
+    if device().is_none() {
+        return;
+    }
+    for k in 0..20 {
+        let run = std::process::Command::new(std::env::current_exe().expect("this test"))
+            .args(["a_process_may_end_while_the_device_works", "--exact"])
+            .env(KNOB, k.to_string())
+            .output()
+            .expect("a process");
+        assert!(run.status.success(), "run {k}: {}", run.status);
+    }
+}
