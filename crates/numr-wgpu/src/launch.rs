@@ -10,6 +10,7 @@ use numr_core::scalar::program::Program;
 use numr_core::{DType, Error, Result};
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -104,6 +105,12 @@ const BATCH: usize = 128;
 /// Invocations in a workgroup of our own kernels.
 pub(crate) const GROUP: u32 = 64;
 
+/// What a bind group is made of: the layout, the buffers, the bytes of uniform words.
+type Bound = (wgpu::BindGroupLayout, SmallVec<[wgpu::Buffer; 6]>, usize);
+
+/// Bind groups that are kept, at most.
+const GROUPS: usize = 1024;
+
 /// Dispatches that wait.
 pub(crate) struct Pending {
     /// The pass goes before the encoder that it writes to.
@@ -112,6 +119,8 @@ pub(crate) struct Pending {
     words: Vec<u8>,
     ring: wgpu::Buffer,
     dispatches: usize,
+    /// Kept as long as the pool gives out the same buffers.
+    groups: HashMap<Bound, wgpu::BindGroup>,
     /// An index that is out of range raises it.
     flag: wgpu::Buffer,
     flagged: bool,
@@ -125,7 +134,16 @@ impl Pending {
         };
         let ring = buffer(RING as u64, wgpu::BufferUsages::UNIFORM);
         let flag = buffer(FLAG, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
-        Pending { pass: None, encoder: None, words: vec![], ring, dispatches: 0, flag, flagged: false }
+        Pending {
+            pass: None,
+            encoder: None,
+            words: vec![],
+            ring,
+            dispatches: 0,
+            groups: HashMap::new(),
+            flag,
+            flagged: false,
+        }
     }
 }
 
@@ -171,25 +189,30 @@ impl Context {
         pending.words.resize(at + size, 0);
         pending.flagged |= launch.flag;
 
-        let Pending { pass, encoder, ring, flag, dispatches, .. } = &mut *pending;
-        let mut entries: SmallVec<[wgpu::BindGroupEntry<'_>; 8]> = SmallVec::new();
-        let whole = launch.inputs.iter().chain(launch.outputs).map(|b| &b.raw).chain(launch.flag.then_some(&*flag));
-        for (binding, raw) in (0..).zip(whole) {
-            entries.push(wgpu::BindGroupEntry { binding, resource: raw.as_entire_binding() });
+        let Pending { pass, encoder, ring, flag, dispatches, groups, .. } = &mut *pending;
+        let buffers = launch.inputs.iter().chain(launch.outputs).map(|b| &b.raw).chain(launch.flag.then_some(&*flag));
+        if groups.len() == GROUPS {
+            groups.clear();
         }
-        let uniform =
-            wgpu::BufferBinding { buffer: ring, offset: at as u64, size: std::num::NonZeroU64::new(size as u64) };
-        let binding = entries.len() as u32;
-        entries.push(wgpu::BindGroupEntry { binding, resource: wgpu::BindingResource::Buffer(uniform) });
-        let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &kernel.layout,
-            entries: &entries,
-        });
+        let group = match groups.entry((kernel.layout.clone(), buffers.cloned().collect(), size)) {
+            Entry::Occupied(group) => group.into_mut(),
+            Entry::Vacant(place) => {
+                let (layout, buffers, _) = place.key();
+                let size = std::num::NonZeroU64::new(size as u64);
+                let words = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer: ring, offset: 0, size });
+                let whole = buffers.iter().map(wgpu::Buffer::as_entire_binding).chain([words]);
+                let entries: SmallVec<[wgpu::BindGroupEntry<'_>; 8]> =
+                    (0..).zip(whole).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
+                let descriptor = wgpu::BindGroupDescriptor { label: None, layout, entries: &entries };
+                let group = self.device.create_bind_group(&descriptor);
+                drop(entries);
+                place.insert(group)
+            }
+        };
         let encoder = encoder.get_or_insert_with(|| self.device.create_command_encoder(&Default::default()));
         let pass = pass.get_or_insert_with(|| encoder.begin_compute_pass(&Default::default()).forget_lifetime());
         pass.set_pipeline(&kernel.pipeline);
-        pass.set_bind_group(0, &group, &[]);
+        pass.set_bind_group(0, &*group, &[at as u32]);
         // No more than 65,535 workgroups along an axis.
         let groups = count.div_ceil(kernel.per_group);
         let x = groups.min(65_535);
@@ -211,7 +234,12 @@ impl Context {
         // lie inside their storages and results are allocated for their shapes.
         let module =
             unsafe { self.device.create_shader_module_trusted(descriptor, wgpu::ShaderRuntimeChecks::unchecked()) };
-        let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
+        // The words of a launch lie where its offset says, so that launches on the same buffers share a bind group.
+        let buffer = |ty| wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: ty == wgpu::BufferBindingType::Uniform,
+            min_binding_size: None,
+        };
         let storage = |read_only| buffer(wgpu::BufferBindingType::Storage { read_only });
         let types = std::iter::repeat_n(storage(true), inputs).chain(std::iter::repeat_n(storage(false), outputs));
         let entries: Vec<_> = (0..)
@@ -260,6 +288,11 @@ impl Context {
         let launch = Launch { op: "device", inputs: &[], outputs: &[&buffer], words: &words, flag: false };
         self.launch(Key::SortStart, &launch)?;
         self.wait()
+    }
+
+    /// Forgets the bind groups, which keep their buffers.
+    pub(crate) fn forget_groups(&self) {
+        locked(&self.pending).groups.clear();
     }
 
     /// Submits what waits.

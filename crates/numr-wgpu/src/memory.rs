@@ -52,6 +52,7 @@ impl Buffer {
                 Some(raw) => raw,
                 None => {
                     locked(&context.pool).0.clear();
+                    context.forget_groups();
                     context.wait()?;
                     allocate(context, size).ok_or_else(refuse)?
                 }
