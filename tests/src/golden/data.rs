@@ -264,10 +264,18 @@ pub fn suites(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The directory that `NUMR_GOLDEN` names, or else the project's own.
+/// The directory that `NUMR_GOLDEN` names, or else the project's own, or else `golden` beside the program: on a machine
+/// that has no more than a bundle.
 pub fn directory() -> PathBuf {
-    let own = || Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
-    std::env::var_os("NUMR_GOLDEN").map_or_else(own, PathBuf::from)
+    if let Some(named) = std::env::var_os("NUMR_GOLDEN") {
+        return named.into();
+    }
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden");
+    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.join("golden")));
+    match beside {
+        Some(beside) if !own.exists() => beside,
+        _ => own,
+    }
 }
 
 #[cfg(test)]
