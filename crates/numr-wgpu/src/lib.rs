@@ -2,7 +2,8 @@
 //!
 //! Kernels are WGSL text around bodies that `numr-core` prints. A launch is recorded, not submitted: batches go to the
 //! queue when they are long enough or when someone waits. What a device lacks (`f64`, 64-bit integers) and what is not
-//! written yet says so in [`numr_core::Runtime::supports`].
+//! written yet says so in [`numr_core::Runtime::supports`]. `NUMR_WGPU_WITHOUT=f64,int64` does without what a device has, to
+//! try a program as it runs on one that has not.
 
 mod context;
 mod contract;
