@@ -33,6 +33,8 @@ pub(crate) enum Key {
     Scan { op: ReduceOp, from: DType, acc: DType, to: DType, lines: bool },
     Gather(DType),
     Scatter { op: ScatterOp, dtype: DType },
+    ScatterSorted { op: ScatterOp, dtype: DType },
+    Compact,
     Contract { from: DType, right: DType, acc: DType, to: DType, inner: [bool; 2] },
     Rows { row: rows::Kind, dtype: DType, threads: usize, vectors: usize },
     Columns { dtype: DType },
@@ -81,6 +83,8 @@ impl Key {
             Key::Scan { op, from, acc, to, lines } => scan::text(op, from, acc, to, lines),
             Key::Gather(dtype) => index::gather_text(dtype),
             Key::Scatter { op, dtype } => index::scatter_text(op, dtype),
+            Key::ScatterSorted { op, dtype } => index::scatter_sorted_text(op, dtype),
+            Key::Compact => Ok(index::compact_text()),
             Key::Contract { from, right, acc, to, inner } => contract::text(from, right, acc, to, inner),
             Key::Rows { row, dtype, threads, vectors } => rows::text(row, dtype, threads, vectors),
             Key::Columns { dtype } => rows::columns_text(dtype),
@@ -213,7 +217,7 @@ mod tests {
     /// Every kernel of ours but the maps, which the tests crate compiles.
     fn keys() -> Vec<Key> {
         use ReduceOp as R;
-        let mut keys = vec![Key::SortStart];
+        let mut keys = vec![Key::SortStart, Key::Compact];
         for d in DType::ALL {
             keys.extend([Key::Put(d), Key::Gather(d)]);
             let number = !d.is_bool();
@@ -237,7 +241,7 @@ mod tests {
             for op in [ScatterOp::Set, ScatterOp::Add, ScatterOp::Mul, ScatterOp::Min, ScatterOp::Max] {
                 let order = matches!(op, ScatterOp::Min | ScatterOp::Max);
                 if number && !(order && d.is_complex()) {
-                    keys.push(Key::Scatter { op, dtype: d });
+                    keys.extend([Key::Scatter { op, dtype: d }, Key::ScatterSorted { op, dtype: d }]);
                 }
             }
             if d.is_float() {

@@ -90,13 +90,13 @@ impl Runtime for CudaRuntime {
     }
 
     fn supports(_: &CudaDevice, prim: &Prim, dtypes: &[DType]) -> Support {
-        let no = |reason: &'static str| Support::No { reason: reason.into() };
         match prim {
             Prim::Map(m) => map::supports(m, dtypes),
             Prim::View(_) | Prim::Contiguous | Prim::Concat { .. } | Prim::Assign { .. } => Support::Native,
             Prim::Reduce(_) | Prim::Scan(_) | Prim::Contract { .. } => Support::Native,
-            Prim::Gather { .. } | Prim::Scatter { .. } | Prim::Sort { .. } | Prim::Fused(_) => Support::Native,
-            Prim::Nonzero => no("compaction is not there yet on CUDA; use the CPU"),
+            Prim::Gather { .. } | Prim::Scatter { .. } | Prim::Sort { .. } | Prim::Fused(_) | Prim::Nonzero => {
+                Support::Native
+            }
         }
     }
 
@@ -127,6 +127,7 @@ impl Runtime for CudaRuntime {
             (Prim::Sort { axis, descending }, [x], [values, order]) => {
                 sort::sort(context, *axis, *descending, x, values, order)
             }
+            (Prim::Nonzero, [x], _) => one(index::nonzero(context, x)),
             (Prim::Fused(f), _, _) => rows::fused(context, f, inputs, outs),
             // `supports` said no, or `infer` has counted wrong (contract, point 2).
             (_, _, _) => Err(Error::unsupported(prim.name(), None, "cuda", "it is not there yet")),

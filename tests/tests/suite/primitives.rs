@@ -306,6 +306,44 @@ fn long_folds_and_scans() -> Result<()> {
     Ok(())
 }
 
+/// Many indices along an axis, some of them twice, and the same or other ones in each line; and many places.
+#[test]
+fn long_scatters_and_searches() -> Result<()> {
+    let (n, m) = (5000, 700);
+    for device in devices() {
+        for dtype in [DType::F32, DType::I64] {
+            let data: Vec<Lit> = (0..2 * n).map(|i| Lit::Int((i * 7919 % 1009 % 5) as i64 - 2)).collect();
+            let places: Vec<Lit> = (0..2 * n).map(|i| Lit::Int((i * i % (2 * m)) as i64 - m as i64)).collect();
+            let run = |device: &Device, shape: &[usize], to: &[usize], axis: isize| -> Result<Vec<Vec<Lit>>> {
+                let src = upload::<AnyRuntime>(&data, shape, dtype, device)?;
+                let each = upload::<AnyRuntime>(&places, shape, DType::I64, device)?;
+                let same = each.narrow(1 - axis, 0, 1)?.broadcast_to(shape)?;
+                let base = T::try_ones(to, dtype, device)?;
+                let mut found = vec![];
+                for index in [each, same] {
+                    found.push(download(&base.scatter(axis, &index, &src)?)?);
+                    found.push(download(&base.scatter_add(axis, &index, &src)?)?);
+                    found.push(download(&base.scatter_reduce(axis, &index, &src, ScatterReduceOp::Max, true)?)?);
+                }
+                match src.nonzero() {
+                    Err(Error::Unsupported { .. }) => {}
+                    places => found.push(download(&places?)?),
+                }
+                Ok(found)
+            };
+            for (shape, to, axis) in [([n, 2], [m, 2], 0), ([2, n], [2, m], 1)] {
+                let (got, want) = (run(&device, &shape, &to, axis)?, run(&Device::parse("cpu")?, &shape, &to, axis)?);
+                assert!(got.iter().zip(&want).all(|(g, w)| g == w), "{device}: {dtype} along {axis}");
+            }
+        }
+        let far = T::try_full(&[200], 9, DType::I64, &device)?;
+        let base = T::try_zeros(&[9], DType::I64, &device)?;
+        let refused = base.scatter_add(0, &far, &far).and_then(|y| download(&y));
+        assert!(matches!(refused, Err(Error::Index { index: 9, size: 9, .. })), "{device}: {refused:?}");
+    }
+    Ok(())
+}
+
 /// No rows, no columns, no axes.
 #[test]
 fn empty_and_rank_0() -> Result<()> {
