@@ -17,6 +17,8 @@ const PRELUDE: &str = include_str!("prelude.wgsl");
 
 /// Invocations in a workgroup.
 pub const GROUP: u32 = 256;
+/// Strips of a workgroup's elements, one after the other: several loads are under way at once.
+const ROUNDS: usize = 4;
 
 /// The name of a kernel's entry point.
 pub const ENTRY: &str = "numr_map";
@@ -164,16 +166,21 @@ pub fn map(kernel: &MapKernel<'_>) -> Result<Shader> {
         "struct numr_layout {{ v: array<vec4<u32>, {length}> }}\n{bindings}\
          struct numr_out {{\n{fields}}}\n\
          fn numr_element(numr_i: i32) -> numr_out {{\n{coordinates}{loads}{}return numr_out({});\n}}\n\
+         fn numr_some(numr_first: u32) {{\n{words}{main}{finish}}}\n\
          @compute @workgroup_size({GROUP})\n\
          fn {ENTRY}(@builtin(workgroup_id) numr_g: vec3<u32>, @builtin(num_workgroups) numr_s: vec3<u32>,\n\
          @builtin(local_invocation_index) numr_t: u32) {{\n\
-         let numr_first = ((numr_g.y * numr_s.x + numr_g.x) * {GROUP}u + numr_t) * {elements}u;\n{words}{main}{finish}}}\n",
+         let numr_first = ((numr_g.y * numr_s.x + numr_g.x) * {group}u + numr_t) * {elements}u;\n{rounds}}}\n",
         body.text,
         values.join(", "),
+        group = GROUP as usize * ROUNDS,
+        rounds = (0..ROUNDS)
+            .map(|r| format!("numr_some(numr_first + {}u);\n", r * GROUP as usize * elements))
+            .collect::<String>(),
     );
     let source = format!("{}{text}", functions(&text)?);
     let has = |ty: &str| source.contains(ty);
-    Ok(Shader { f64: has("f64"), int64: has("i64") || has("u64"), elements: elements as u32, source })
+    Ok(Shader { f64: has("f64"), int64: has("i64") || has("u64"), elements: (elements * ROUNDS) as u32, source })
 }
 
 /// The type of a dtype's values between load and store: `f32` for the narrow floats, `i32` or `u32` for narrow integers.
