@@ -200,8 +200,7 @@ impl<R: Runtime> Tensor<R> {
     /// whose last axis has size m.
     ///
     /// # Errors
-    /// `Error::Shape` if there are more coordinates than axes. An index out of range is not seen axis by axis: what it
-    /// comes to in the flattened tensor counts.
+    /// `Error::Shape` if there are more coordinates than axes; `Error::Index` if one lies outside of its axis.
     pub fn gather_nd(&self, index: &Tensor<R>) -> Result<Tensor<R>> {
         let op = "gather_nd";
         let m = index.shape().last().copied().filter(|&m| m <= self.ndim());

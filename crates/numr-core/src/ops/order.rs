@@ -295,8 +295,11 @@ impl<R: Runtime> Tensor<R> {
     /// [`Tensor::quantile`] at p percent.
     ///
     /// # Errors
-    /// As [`Tensor::quantile`].
+    /// `Error::Argument` for a p outside of 0..=100; else as [`Tensor::quantile`].
     pub fn percentile(&self, p: f64, dim: Option<isize>, keepdim: bool, method: Quantile) -> Result<Tensor<R>> {
+        if !(0.0..=100.0).contains(&p) {
+            return Err(Error::argument("percentile", "p", format!("{p} is not in 0..=100")));
+        }
         self.quantile(p / 100.0, dim, keepdim, method)
     }
 

@@ -77,11 +77,23 @@ fn tables() {
     assert_eq!((hot.dtype(), hot.to_vec::<f32>()), (DType::F32, vec![0., 1., 0., 0., 0., 0., 0., 0., 0.]));
     assert_eq!(table.gather_nd(&t(&[2i64, 1, 0, -1], &[2, 2])).expect("gathers").to_vec::<f64>(), [5., 1.]);
     assert_eq!(table.gather_nd(&t(&[1i64], &[1])).expect("a row").to_vec::<f64>(), [2., 3.]);
-    assert!(table.gather_nd(&t(&[0i64, 2], &[2])).is_err(), "column 2 is not there, though position 2 is");
+    let past = table.gather_nd(&t(&[0i64, 2], &[2]));
+    assert!(matches!(past, Err(Error::Index { .. })), "column 2 is not there, though position 2 is");
     let n = t(&[1i64, 3, 1], &[3]);
     assert_eq!(n.bincount(None, 0).expect("counts").to_vec::<i64>(), [0, 2, 0, 1]);
     assert_eq!(n.bincount(Some(&count(&[3])), 6).expect("weighs").to_vec::<f64>(), [0., 2., 0., 1., 0., 0.]);
     assert!(matches!(t(&[-1i64], &[1]).bincount(None, 0), Err(Error::Argument { .. })));
     let wide = table.take_along(&t(&[1i64], &[1, 1]), 0).expect("broadcasts");
     assert_eq!(wide.to_vec::<f64>(), [2., 3.]);
+}
+
+#[test]
+fn percentiles() {
+    use numr_core::ops::order::Quantile;
+    let at = |p| count(&[5]).percentile(p, None, false, Quantile::Linear);
+    assert_eq!(at(25.0).expect("a percentile").to_vec::<f64>(), [1.0]);
+    assert_eq!(at(100.0).expect("a percentile").to_vec::<f64>(), [4.0]);
+    for p in [150.0, -1.0, f64::NAN] {
+        assert!(matches!(at(p), Err(Error::Argument { op: "percentile", .. })), "{p}");
+    }
 }
