@@ -7,10 +7,23 @@ use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::prim::{Bind, Map, MapOp, Prim};
 use crate::runtime::Runtime;
-use crate::scalar::Scalar;
 use crate::scalar::expr::{Arena, Expr};
 use crate::scalar::graph::{Class, Graph};
+use crate::scalar::{Float, Scalar};
 use crate::shape::{Shape, try_numel};
+
+/// Weights that fade a stretch of a signal towards both ends, for [`Tensor::try_window`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// A triangle: 1 - |2k/N - 1|.
+    Bartlett,
+    /// 0.42 - 0.5·cos(2πk/N) + 0.08·cos(4πk/N).
+    Blackman,
+    /// 0.54 - 0.46·cos(2πk/N).
+    Hamming,
+    /// 0.5 - 0.5·cos(2πk/N).
+    Hann,
+}
 
 impl<R: Runtime> Tensor<R> {
     /// A tensor of these elements, row-major.
@@ -255,6 +268,47 @@ impl<R: Runtime> Tensor<R> {
         let compute = ordered("geomspace", dtype)?.unwrap_or(DType::F64);
         let shares = Self::try_linspace(0.0, 1.0, n, compute, device)?;
         Tensor::try_full(&[], stop / start, compute, device)?.pow(&shares)?.mul(start)?.cast(dtype)
+    }
+
+    /// The `n` weights of a window, as a vector. N is n - 1, so that both ends are alike, or n if `periodic`: one period
+    /// of the weights repeated, as spectra want it. One weight alone is 1.
+    ///
+    /// ```
+    /// # use numr_core::{DType, Tensor};
+    /// # use numr_cpu::{CpuDevice, CpuRuntime};
+    /// use numr_core::tensor::create::Window;
+    /// let x = Tensor::<CpuRuntime>::try_window(Window::Bartlett, 5, false, DType::F32, &CpuDevice::new())?;
+    /// assert_eq!(x.to_vec::<f32>(), [0.0, 0.5, 1.0, 0.5, 0.0]);
+    /// # Ok::<(), numr_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `Error::DType` for a dtype that is no real float; `Error::Argument` for a size that overflows.
+    pub fn try_window(window: Window, n: usize, periodic: bool, dtype: DType, device: &R::Device) -> Result<Tensor<R>> {
+        if !dtype.is_float() {
+            return Err(Error::dtype("window", &[dtype], DTypeSet::FLOATS));
+        }
+        if n <= 1 {
+            return Self::try_ones(&[n], dtype, device);
+        }
+        // Each is a + b·s + c·s² of one rise s from 0 to 1, sin²(πk/N) or the triangle's side: unlike a sum of cosines
+        // this cancels nowhere, so the ends are exact.
+        let [a, b, c] = match window {
+            Window::Bartlett | Window::Hann => [0.0, 1.0, 0.0],
+            Window::Blackman => [0.0, 0.36, 0.64],
+            Window::Hamming => [0.08, 0.92, 0.0],
+        };
+        let last = n - usize::from(!periodic);
+        let slope = if window == Window::Bartlett { 2.0 } else { std::f64::consts::PI } / last as f64;
+        let (compute, scalars) = (dtype.compute(), [a.into(), b.into(), c.into(), slope.into(), last.into()]);
+        Self::try_from_expr(&[n], &scalars, device, |arena, args| {
+            let [a, b, c, slope] = [0, 1, 2, 3].map(|k| args[k].cast(compute));
+            // From the nearer end: both halves are the same bits.
+            let (up, down) = (arena.index(), args[4].cast(DType::I64) - arena.index());
+            let along = Expr::select(up.lt(down), up, down).cast(compute) * slope;
+            let rise = if window == Window::Bartlett { along } else { along.sin() * along.sin() };
+            rise.mul_add(rise.mul_add(c, b), a).cast(dtype)
+        })
     }
 
     /// A matrix of ones where `column - row <= diagonal` and zeros elsewhere.
