@@ -13,7 +13,7 @@ step() {
 }
 "$here/devices"
 [ -e "$here/numr-$device-tests" ] && step "$here/numr-$device-tests"
-LINES_KEPT=60 step "$here/suite" grid primitives properties gradients --test-threads 4 --nocapture
+LINES_KEPT=60 step "$here/suite" grid primitives properties gradients cases_of_the_ops --test-threads 8 --nocapture
 step "$here/digits" --device "$device"
 for example in tour hessian fuse custom_gradient; do step "$here/$example"; done
 step "$here/rates" --device "$device" --size "$size"

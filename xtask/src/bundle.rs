@@ -30,6 +30,7 @@ pub(crate) fn run(sh: &Shell, folder: &str) -> Result<()> {
     for file in ["xtask/device-run.sh", "tests/peers/torch_rates.py"] {
         sh.copy_file(file, folder)?;
     }
+    cmd!(sh, "cp -r tests/golden {folder}").run()?;
     let archive = format!("{folder}.tar.gz");
     cmd!(sh, "tar -C {folder} -czf {archive} .").run()?;
     let size = std::fs::metadata(&archive)?.len();

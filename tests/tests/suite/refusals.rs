@@ -86,7 +86,7 @@ const CASES: &[Case] = &[
     ("squareform", || no(of(&[2]).squareform(3)), "Shape", &["squareform", "[2]"]),
     ("squareform_inverse", || no(of(&[2, 3]).squareform_inverse()), "Shape", &["squareform_inverse", "[2, 3]"]),
     // indices and order
-    ("index", || no(of(&[2, 3]).i((0, &ints(&[3])))), "Index", &["3"]),
+    ("index", || no(of(&[2, 3]).i((0, &ints(&[0, -4])))), "Index", &["-4", "size 3"]),
     ("index shapes", || no(of(&[2, 3]).i((&ints(&[0, 1]), &ints(&[0, 1, 2])))), "Broadcast", &["index", "[2]", "[3]"]),
     ("index mask", || no(of(&[2, 3]).i(&of(&[3, 2]).gt(0)?)), "Shape", &["index", "[2, 3]", "[3, 2]"]),
     ("index items", || no(of(&[2]).i((&ints(&[0]), 0))), "Argument", &["2", "1"]),

@@ -221,7 +221,20 @@ impl<R: Runtime> Tensor<R> {
         })?;
         let flat = at.sum(-1, false)?;
         let table: Shape = std::iter::once(rows(lead)).chain(rest.iter().copied()).collect();
-        self.reshape(&table)?.embedding_lookup(&flat)
+        let found = self.reshape(&table)?.embedding_lookup(&flat);
+        // The flattened place is none that the caller knows.
+        if let Err(Error::Index { .. }) = found {
+            let index = index.as_index(op)?;
+            for (k, &size) in lead.iter().enumerate() {
+                let (low, high) = index.narrow(-1, k, 1)?.aminmax(.., false)?;
+                for at in [low.item::<i64>()?, high.item::<i64>()?] {
+                    if at >= size as i64 || at < -(size as i64) {
+                        return Err(Error::Index { op, index: at, size });
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// The tensor with `value`, in its dtype, where the mask holds; the two broadcast.
