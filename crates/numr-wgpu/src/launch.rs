@@ -33,14 +33,15 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// The text of the kernel.
+    /// The text of the kernel, for hardware or for a software driver, whose compiler takes its time for every line.
     ///
     /// # Errors
     /// None but those of printing.
-    pub(crate) fn text(&self) -> Result<Text> {
+    pub(crate) fn text(&self, hardware: bool) -> Result<Text> {
         match *self {
             Key::Map { ref program, scalars, access } => {
-                map::text(&MapKernel { program: &program.0, scalars, access, wide: false })
+                let kernel = MapKernel { program: &program.0, scalars, access, wide: false };
+                map::text(&kernel, if hardware { 4 } else { 1 })
             }
             Key::Put(dtype) => copy::put_text(dtype),
             Key::Fold { op, from, acc, to } => fold::reduce_text(op, from, acc, to),
@@ -226,7 +227,7 @@ impl Context {
         if let Some(kernel) = pipelines.0.get(&key) {
             return Ok(kernel.clone());
         }
-        let text = key.text()?;
+        let text = key.text(crate::context::is_hardware(self.number))?;
         let scope = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
         let descriptor =
             wgpu::ShaderModuleDescriptor { label: Some(op), source: wgpu::ShaderSource::Wgsl(text.source.into()) };
@@ -424,7 +425,7 @@ mod tests {
     #[test]
     fn every_kernel_is_valid_and_translates() {
         let judged = |key: &Key| {
-            let text = key.text().map_err(|e| format!("{key:?}: {e}"))?;
+            let text = key.text(true).map_err(|e| format!("{key:?}: {e}"))?;
             judge(&text.source).map_err(|e| format!("{key:?}: {e}"))
         };
         let keys = keys();
@@ -435,7 +436,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused() {
-        let text = Key::Nonzero.text().expect("a text").source;
+        let text = Key::Nonzero.text(true).expect("a text").source;
         assert!(judge(&text.replace("end != before", "end != 1.5")).is_err(), "mixed types");
     }
 }

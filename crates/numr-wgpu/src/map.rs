@@ -112,8 +112,8 @@ fn run(
     Ok(buffers.iter().zip(outs).map(|(b, m)| tensor(device, b.clone(), m)).collect())
 }
 
-pub(crate) fn text(kernel: &MapKernel<'_>) -> Result<Text> {
-    let shader = wgsl::map(kernel)?;
+pub(crate) fn text(kernel: &MapKernel<'_>, rounds: usize) -> Result<Text> {
+    let shader = wgsl::map(kernel, rounds)?;
     Ok(Text { source: shader.source, entry: wgsl::ENTRY, per_group: wgsl::GROUP * shader.elements })
 }
 

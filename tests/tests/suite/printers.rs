@@ -98,10 +98,10 @@ fn wgsl_is_valid() {
     for case in cases() {
         for kernel in case.kernels() {
             if kernel.wide {
-                assert!(matches!(wgsl::map(&kernel), Err(Error::Unsupported { dtype: None, .. })));
+                assert!(matches!(wgsl::map(&kernel, 4), Err(Error::Unsupported { dtype: None, .. })));
                 continue;
             }
-            let shader = printed(&case, wgsl::map(&kernel));
+            let shader = printed(&case, wgsl::map(&kernel, 4));
             if let Err(error) = validate_wgsl(&shader.source) {
                 panic!("{}: {error}\n{}", case.name, shader.source);
             }

@@ -17,8 +17,6 @@ const PRELUDE: &str = include_str!("prelude.wgsl");
 
 /// Invocations in a workgroup.
 pub const GROUP: u32 = 256;
-/// Strips of a workgroup's elements, one after the other: several loads are under way at once.
-const ROUNDS: usize = 4;
 
 /// The name of a kernel's entry point.
 pub const ENTRY: &str = "numr_map";
@@ -70,12 +68,12 @@ pub fn functions(text: &str) -> Result<String> {
 /// each result, of whole 32-bit words; a uniform buffer of `u32` words, padded to 16 bytes: the number of elements n;
 /// strided access: the size of each axis; for each tensor its offset and, strided, its stride for each axis, in elements
 /// with sign (0 where it is broadcast); each scalar argument as it lies in memory, padded to whole words. Results begin
-/// at element 0 of their buffers.
+/// at element 0 of their buffers. A workgroup takes `rounds` strips of elements, so that several loads are under way.
 ///
 /// # Errors
 /// `Error::Unsupported` for an elementary function of complex numbers and for 64-bit indices; `Error::Argument` if the
 /// program asks for a coordinate that the access does not know.
-pub fn map(kernel: &MapKernel<'_>) -> Result<Shader> {
+pub fn map(kernel: &MapKernel<'_>, rounds: usize) -> Result<Shader> {
     kernel.check_axes()?;
     if kernel.wide {
         let reason = "a binding ends at 2 GiB, so indices have 32 bits; split the tensor";
@@ -170,17 +168,18 @@ pub fn map(kernel: &MapKernel<'_>) -> Result<Shader> {
          @compute @workgroup_size({GROUP})\n\
          fn {ENTRY}(@builtin(workgroup_id) numr_g: vec3<u32>, @builtin(num_workgroups) numr_s: vec3<u32>,\n\
          @builtin(local_invocation_index) numr_t: u32) {{\n\
-         let numr_first = ((numr_g.y * numr_s.x + numr_g.x) * {group}u + numr_t) * {elements}u;\n{rounds}}}\n",
+         let numr_first = ((numr_g.y * numr_s.x + numr_g.x) * {group}u + numr_t) * {elements}u;\n\
+{strips}}}\n",
         body.text,
         values.join(", "),
-        group = GROUP as usize * ROUNDS,
-        rounds = (0..ROUNDS)
+        group = GROUP as usize * rounds,
+        strips = (0..rounds)
             .map(|r| format!("numr_some(numr_first + {}u);\n", r * GROUP as usize * elements))
             .collect::<String>(),
     );
     let source = format!("{}{text}", functions(&text)?);
     let has = |ty: &str| source.contains(ty);
-    Ok(Shader { f64: has("f64"), int64: has("i64") || has("u64"), elements: (elements * ROUNDS) as u32, source })
+    Ok(Shader { f64: has("f64"), int64: has("i64") || has("u64"), elements: (elements * rounds) as u32, source })
 }
 
 /// The type of a dtype's values between load and store: `f32` for the narrow floats, `i32` or `u32` for narrow integers.
