@@ -159,6 +159,7 @@ fn activations_and_norms() {
     is(c.relu_mul(&x, &g), &[0.0, 10.0]);
     is(c.sigmoid_mul(&x, &g), &[3.0 * sigmoid(-1.0), 5.0 * sigmoid(2.0)]);
     is(c.dropout(&x, 0.5, false), &[-1.0, 2.0]);
+    backward_of_pairs(&c);
     let (one, zero) = (t(&[1.0, 1.0], &[2]), t(&[0.0, 0.0], &[2]));
     let rms = 2.5f64.sqrt();
     is(c.rms_norm(&x, &one, 0.0), &[-1.0 / rms, 2.0 / rms]);
@@ -166,6 +167,35 @@ fn activations_and_norms() {
     is(c.fused_add_layer_norm(&x, &g, &one, &zero, 0.0), &[-1.0, 1.0, 2.0, 7.0]);
     is(c.layer_norm(&x, &one, &zero, 0.0), &[-1.0, 1.0]);
     is(c.group_norm(&t(&[1.0, 3.0, 5.0, 9.0], &[1, 2, 2]), &one, &zero, 2, 0.0), &[-1.0, 1.0, -1.0, 1.0]);
+}
+
+/// The pull-backs of 0.5, for a gradient of ones, beside differences of the forward functions.
+fn backward_of_pairs(c: &Client) {
+    let (a, b, one) = (t(&[-1.0, 2.0], &[1, 2]), t(&[3.0, 5.0], &[1, 2]), t(&[1.0, 1.0], &[1, 2]));
+    type Forward = fn(&Client, &T, &T) -> Result<T>;
+    let cases: [(Forward, Result<(T, T)>); 4] = [
+        (|c, a, b| c.silu_mul(a, b), c.silu_mul_bwd(&one, &a, &b)),
+        (|c, a, b| c.gelu_mul(a, b), c.gelu_mul_bwd(&one, &a, &b)),
+        (|c, a, b| c.relu_mul(a, b), c.relu_mul_bwd(&one, &a, &b)),
+        (|c, a, b| c.sigmoid_mul(a, b), c.sigmoid_mul_bwd(&one, &a, &b)),
+    ];
+    for (f, exact) in cases {
+        let h = 1e-6;
+        let moved = |x: &T, h: f64| c.add_scalar(x, h).unwrap();
+        let slope = |up: Result<T>, down: Result<T>| c.div_scalar(&c.sub(&up?, &down?)?, 2.0 * h);
+        let da = slope(f(c, &moved(&a, h), &b), f(c, &moved(&a, -h), &b)).unwrap();
+        let db = slope(f(c, &a, &moved(&b, h)), f(c, &a, &moved(&b, -h))).unwrap();
+        let (exact, near) = (exact.unwrap().flat(), (da, db).flat());
+        assert!(exact.iter().zip(&near).all(|(e, n)| (e - n).abs() < 1e-8), "{exact:?} is not {near:?}");
+    }
+    assert!(c.silu_mul_bwd(&one, &a, &t(&[1.0], &[1])).is_err());
+    // Each row less its mean and its part along the normalised row, which for two elements leaves nothing.
+    let (w, zero) = (t(&[1.0, 1.0], &[2]), t(&[0.0, 0.0], &[2]));
+    let g = t(&[1.0, 0.0], &[1, 2]);
+    is(c.fused_add_layer_norm_bwd(&g, &a, &w, &zero, 0.0), &[0.0, 0.0, -1.0, 0.0, 1.0, 0.0]);
+    // x = (-1, 2), r = 1/√2.5: dx = r·(g - x·(g·x)·r²/2), dw = g·x·r.
+    let r = 1.0 / 2.5f64.sqrt();
+    is(c.fused_add_rms_norm_bwd(&g, &a, &w, 0.0), &[r * (1.0 - r * r / 2.0), r * r * r, -r, 0.0]);
 }
 
 #[test]

@@ -6,9 +6,12 @@
 use super::RuntimeClient;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::ops::activation::gated_backward;
 pub use crate::ops::distance::DistanceMetric;
 pub use crate::ops::einsum::Semiring as SemiringOp;
+use crate::ops::fused::{layer_norm_backward, rms_norm_backward};
 use crate::ops::index::ScatterReduceOp;
+use crate::ops::map::Row;
 use crate::ops::order::Quantile;
 use crate::rng::Key;
 use crate::runtime::Runtime;
@@ -137,6 +140,14 @@ client_trait! {
         log_softmax(self, a: &Tensor<R>, dim: isize) -> Tensor<R> = a.log_softmax(dim);
         softmax_bwd(self, grad: &Tensor<R>, output: &Tensor<R>, dim: isize) -> Tensor<R> = output.softmax_bwd(grad, dim);
         dropout(self, a: &Tensor<R>, p: f64, training: bool) -> Tensor<R> = a.dropout(p, training);
+        silu_mul_bwd(self, grad: &Tensor<R>, a: &Tensor<R>, b: &Tensor<R>) -> (Tensor<R>, Tensor<R>) =
+            gated_backward(Row::Silu, grad, a, b);
+        gelu_mul_bwd(self, grad: &Tensor<R>, a: &Tensor<R>, b: &Tensor<R>) -> (Tensor<R>, Tensor<R>) =
+            gated_backward(Row::Gelu, grad, a, b);
+        relu_mul_bwd(self, grad: &Tensor<R>, a: &Tensor<R>, b: &Tensor<R>) -> (Tensor<R>, Tensor<R>) =
+            gated_backward(Row::Relu, grad, a, b);
+        sigmoid_mul_bwd(self, grad: &Tensor<R>, a: &Tensor<R>, b: &Tensor<R>) -> (Tensor<R>, Tensor<R>) =
+            gated_backward(Row::Sigmoid, grad, a, b);
     }
 }
 
@@ -300,6 +311,11 @@ client_trait! {
             -> (Tensor<R>, Tensor<R>) = x.add_rms_norm(residual, weight, eps);
         fused_add_layer_norm(self, x: &Tensor<R>, residual: &Tensor<R>, weight: &Tensor<R>, bias: &Tensor<R>, eps: f32)
             -> (Tensor<R>, Tensor<R>) = x.add_layer_norm(residual, weight, bias, eps);
+        fused_add_rms_norm_bwd(self, grad: &Tensor<R>, pre_norm: &Tensor<R>, weight: &Tensor<R>, eps: f32)
+            -> (Tensor<R>, Tensor<R>) = rms_norm_backward(pre_norm, weight, grad, eps.into()).map(Into::into);
+        fused_add_layer_norm_bwd(self, grad: &Tensor<R>, pre_norm: &Tensor<R>, weight: &Tensor<R>, _bias: &Tensor<R>,
+            eps: f32) -> (Tensor<R>, Tensor<R>, Tensor<R>) =
+            layer_norm_backward(pre_norm, weight, grad, eps.into()).map(Into::into);
     }
 }
 

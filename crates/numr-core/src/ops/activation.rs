@@ -2,9 +2,14 @@
 
 use super::fuse::fuse;
 use super::fused;
-use super::map::symbolic::Symbolic;
-use crate::error::Result;
+use super::map::{Row, symbolic::Symbolic};
+use super::operands::Operand;
+use crate::element::Lit;
+use crate::error::{Error, Result};
+use crate::prim::MapOp;
 use crate::runtime::Runtime;
+use crate::scalar::expr::Expr;
+use crate::scalar::graph::{Class, Graph};
 use crate::tensor::Tensor;
 
 impl<R: Runtime> Tensor<R> {
@@ -68,4 +73,25 @@ gated! {
     relu_mul relu;
     /// sigmoid(a) · b, in one kernel.
     sigmoid_mul sigmoid;
+}
+
+/// The gradients of act(a)·b for an activation of the table, g being that of the result: g·b·act'(a) and g·act(a).
+pub(crate) fn gated_backward<R: Runtime>(
+    activation: Row,
+    g: &Tensor<R>,
+    a: &Tensor<R>,
+    b: &Tensor<R>,
+) -> Result<(Tensor<R>, Tensor<R>)> {
+    if g.shape() != a.shape() || a.shape() != b.shape() {
+        let shapes = [g.shape(), a.shape(), b.shape()];
+        return Err(Error::shape(activation.info().name, "a gradient and operands of one shape", &shapes));
+    }
+    let slope = activation.graph().partials()[0].as_ref();
+    let graph = Graph::build(3, Class::Free, |arena, args| {
+        let y = Expr::call(activation, &[args[1]]);
+        let slope = slope.map_or(Expr::Lit(Lit::Int(0)), |slope| slope.inline(arena, &[args[1], y])[0]);
+        vec![args[0] * args[2] * slope]
+    });
+    let da = Tensor::map(MapOp::Graph(graph), &[g, a, b].map(Operand::Tensor))?;
+    Ok((da, fuse([g, a], |[g, a]| g * Expr::call(activation, &[a]))?))
 }
