@@ -88,7 +88,7 @@ macro_rules! names {
         /// What the names in the rows stand for.
         pub struct Names {
             $(
-                #[doc = $python]
+                #[doc = concat!("`", $python, "`")]
                 pub $name: T,
             )*
             /// The processor.
